@@ -1,0 +1,351 @@
+"""Settings: where they come from, what is allowed, and how they are checked.
+
+A setting is looked up in this order: the Spark configuration
+(``spark.lineage.X``), the environment (``SPARK_LINEAGE_X``, dots as
+underscores), the ``spark.openlineage.*`` key of the same meaning (so that a
+scheduler that injects those keeps working), then the default here.
+OpenLineage's own YAML and ``OPENLINEAGE_*`` environment are read by the
+transport when ``transport.type`` is set nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spark_lineage.errors import ConfigError
+
+PREFIX = "spark.lineage."
+OPENLINEAGE_PREFIX = "spark.openlineage."
+ENVIRONMENT_PREFIX = "SPARK_LINEAGE_"
+DEFAULT_URL = "http://localhost:8765"
+
+Parser = Callable[[str], Any]
+
+
+def _boolean(text: str) -> bool:
+    lowered = text.strip().lower()
+    if lowered in ("true", "on", "1", "yes"):
+        return True
+    if lowered in ("false", "off", "0", "no"):
+        return False
+    raise ValueError
+
+
+_SIZES = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_TIMES = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def _size(text: str) -> int:
+    match = re.fullmatch(r"(\d+)\s*([kmgb]?)(?:i?b)?", text.strip().lower())
+    if not match or int(match[1]) == 0:
+        raise ValueError
+    return int(match[1]) * _SIZES[match[2]]
+
+
+def _time(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d|)", text.strip().lower())
+    if not match:
+        raise ValueError
+    return float(match[1]) * _TIMES[match[2]]
+
+
+def _count(text: str) -> int:
+    number = int(text.strip())
+    if number <= 0:
+        raise ValueError
+    return number
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in re.split(r"[,;]", text) if name.strip())
+
+
+def _text(text: str) -> str:
+    return text.strip()
+
+
+def _one_of(*allowed: str) -> Parser:
+    def parse(text: str) -> str:
+        lowered = text.strip().lower()
+        if lowered not in allowed:
+            raise ValueError
+        return lowered
+
+    return parse
+
+
+def _url(text: str) -> str:
+    stripped = text.strip()
+    if not re.match(r"https?://[^/\s]+", stripped):
+        raise ValueError
+    return stripped.rstrip("/")
+
+
+def _uuid(text: str) -> str:
+    import uuid
+
+    return str(uuid.UUID(text.strip()))
+
+
+_BOOL = "true or false"
+_SIZE = "a positive size such as 1048576, 512k, 32m or 1g"
+_TIME = "a time such as 500ms, 5s, 2m or 1h"
+_POSITIVE = "a whole number above 0"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: its key after the prefix, its default, what it may be."""
+
+    key: str
+    default: Any
+    parse: Parser
+    allowed: str
+    meaning: str
+    openlineage: str | None = None
+
+    @property
+    def attribute(self) -> str:
+        """Its name as an attribute of :class:`Settings` and as an option of ``enable``."""
+        words = re.sub(r"([a-z])([A-Z])", r"\1_\2", self.key)
+        return words.replace(".", "_").lower()
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("enabled", True, _boolean, _BOOL, "whether lineage is reported at all", "disabled"),
+    Setting("python", None, _text, "a path of a Python program", "the Python of the sidecar"),
+    Setting(
+        "transport.type",
+        None,
+        _one_of("http", "file", "console"),
+        "http, file or console",
+        "where events go",
+        "transport.type",
+    ),
+    Setting(
+        "transport.url",
+        None,
+        _url,
+        "an http or https URL",
+        f"the collector's address; default {DEFAULT_URL}",
+        "transport.url",
+    ),
+    Setting(
+        "transport.endpoint",
+        "api/v1/lineage",
+        _text,
+        "a path",
+        "the path at which the collector takes events",
+        "transport.endpoint",
+    ),
+    Setting(
+        "transport.path",
+        None,
+        _text,
+        "a path of a file to append to",
+        "the file of the file transport",
+        "transport.location",
+    ),
+    Setting(
+        "transport.apiKey", None, _text, "a text", "sent as a bearer token", "transport.auth.apiKey"
+    ),
+    Setting("transport.timeout", 5.0, _time, _TIME, "how long one post may take"),
+    Setting("namespace", "default", _text, "a text", "the namespace of jobs", "namespace"),
+    Setting(
+        "job.name",
+        None,
+        _text,
+        "a text",
+        "the name of the job instead of the application's",
+        "appName",
+    ),
+    Setting("parentRunId", None, _uuid, "a UUID", "the run that started this one", "parentRunId"),
+    Setting("parentJobName", None, _text, "a text", "its job", "parentJobName"),
+    Setting(
+        "parentJobNamespace", None, _text, "a text", "its job's namespace", "parentJobNamespace"
+    ),
+    Setting("rootParentRunId", None, _uuid, "a UUID", "the run at the root", "rootParentRunId"),
+    Setting("rootParentJobName", None, _text, "a text", "its job", "rootParentJobName"),
+    Setting(
+        "rootParentJobNamespace",
+        None,
+        _text,
+        "a text",
+        "its job's namespace",
+        "rootParentJobNamespace",
+    ),
+    Setting(
+        "dataset.identity",
+        "table",
+        _one_of("table", "path"),
+        "table or path",
+        "whether a catalog's table is named by the catalog or by its path",
+    ),
+    Setting(
+        "masking.functions",
+        (),
+        _names,
+        "names separated by commas",
+        "more functions whose result is masked",
+    ),
+    Setting(
+        "readOnlyActions",
+        True,
+        _boolean,
+        "on or off",
+        "whether queries that write nothing are runs too",
+    ),
+    Setting("queue.records", 10_000, _count, _POSITIVE, "records kept in the driver"),
+    Setting("queue.bytes", 32 << 20, _size, _SIZE, "bytes of records kept in the driver"),
+    Setting("record.bytes", 16 << 20, _size, _SIZE, "the largest record"),
+    Setting("plan.nodes", 2_000_000, _count, _POSITIVE, "the most rows of one plan"),
+    Setting(
+        "shutdown.timeout",
+        5.0,
+        _time,
+        _TIME,
+        "the longest wait for delivery at the application's end",
+    ),
+    Setting(
+        "spool.dir", None, _text, "a directory", "where events wait; default ~/.spark_lineage/spool"
+    ),
+    Setting("spool.bytes", 256 << 20, _size, _SIZE, "the largest spool"),
+    Setting("spool.age", 7 * 86400.0, _time, _TIME, "how long an event may wait"),
+    Setting(
+        "log.level",
+        "WARNING",
+        lambda text: _one_of("debug", "info", "warning", "error")(text).upper(),
+        "debug, info, warning or error",
+        "what the agent logs",
+    ),
+)
+
+_BY_KEY = {setting.key: setting for setting in SETTINGS}
+_BY_ATTRIBUTE = {setting.attribute: setting for setting in SETTINGS}
+
+
+class Settings:
+    """All settings, checked; each is an attribute (``settings.transport_url``)."""
+
+    enabled: bool
+    python: str | None
+    transport_type: str | None
+    transport_url: str | None
+    transport_endpoint: str
+    transport_path: str | None
+    transport_api_key: str | None
+    transport_timeout: float
+    namespace: str
+    job_name: str | None
+    parent_run_id: str | None
+    parent_job_name: str | None
+    parent_job_namespace: str | None
+    root_parent_run_id: str | None
+    root_parent_job_name: str | None
+    root_parent_job_namespace: str | None
+    dataset_identity: str
+    masking_functions: tuple[str, ...]
+    read_only_actions: bool
+    queue_records: int
+    queue_bytes: int
+    record_bytes: int
+    plan_nodes: int
+    shutdown_timeout: float
+    spool_dir: str
+    spool_bytes: int
+    spool_age: float
+    log_level: str
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.__dict__.update(values)
+
+    def __repr__(self) -> str:
+        shown = {k: v for k, v in self.__dict__.items() if k != "transport_api_key"}
+        return f"Settings({shown})"
+
+
+def load(
+    conf: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Settings:
+    """Read and check all settings.
+
+    ``conf`` is the Spark configuration, ``environ`` the environment (default:
+    this process's), ``options`` those given to ``enable`` by attribute name
+    (``transport_url``) or key; they win over both. Raises
+    :class:`ConfigError` that names the key, its value and what is allowed.
+    """
+    conf = conf or {}
+    environ = os.environ if environ is None else environ
+    given = _options(options or {})
+    _refuse_unknown(conf)
+    values: dict[str, Any] = {}
+    for setting in SETTINGS:
+        if setting.key in given:
+            found = (PREFIX + setting.key, given[setting.key])
+        else:
+            found = _lookup(setting, conf, environ)
+        values[setting.attribute] = setting.default if found is None else _parse(setting, *found)
+    if values["spool_dir"] is None:
+        values["spool_dir"] = os.path.join(os.path.expanduser("~"), ".spark_lineage", "spool")
+    _check_together(values)
+    return Settings(values)
+
+
+def _options(options: Mapping[str, Any]) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for name, value in options.items():
+        key = name.removeprefix(PREFIX)
+        setting = _BY_KEY.get(key) or _BY_ATTRIBUTE.get(key)
+        if setting is None:
+            raise ConfigError(name, value, "one of " + ", ".join(sorted(_BY_ATTRIBUTE)))
+        if value is not None:
+            given[setting.key] = value
+    return given
+
+
+def _refuse_unknown(conf: Mapping[str, str]) -> None:
+    for key, value in conf.items():
+        if key.startswith(PREFIX) and key.removeprefix(PREFIX) not in _BY_KEY:
+            allowed = ", ".join(sorted(PREFIX + known for known in _BY_KEY))
+            raise ConfigError(key, value, "one of " + allowed)
+
+
+def _lookup(
+    setting: Setting, conf: Mapping[str, str], environ: Mapping[str, str]
+) -> tuple[str, str] | None:
+    key = PREFIX + setting.key
+    if key in conf:
+        return key, conf[key]
+    variable = (
+        ENVIRONMENT_PREFIX
+        + re.sub(r"([a-z])([A-Z])", r"\1_\2", setting.key).replace(".", "_").upper()
+    )
+    if variable in environ:
+        return variable, environ[variable]
+    if setting.openlineage:
+        other = OPENLINEAGE_PREFIX + setting.openlineage
+        if other in conf:
+            return other, conf[other]
+    return None
+
+
+def _parse(setting: Setting, key: str, value: Any) -> Any:
+    text = ",".join(value) if isinstance(value, (list, tuple)) else str(value)
+    try:
+        parsed = setting.parse(text)
+    except (ValueError, TypeError):
+        raise ConfigError(key, value, setting.allowed) from None
+    if key == OPENLINEAGE_PREFIX + "disabled":
+        return not parsed
+    return parsed
+
+
+def _check_together(values: Mapping[str, Any]) -> None:
+    if values["transport_type"] == "file" and not values["transport_path"]:
+        raise ConfigError(PREFIX + "transport.path", None, "a path, when transport.type is file")

@@ -1,0 +1,52 @@
+"""What is known of a run, apart from its lineage: the input of the event builder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ParentRun:
+    """A run that started this one: ids and names as OpenLineage has them."""
+
+    run_id: str
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True)
+class RunError:
+    """Why a run failed: message and stack, both without secrets."""
+
+    message: str
+    stack: str | None = None
+    language: str = "JVM"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one job. Times are milliseconds since the epoch.
+
+    ``job_kind`` is ``APPLICATION``, ``COMMAND`` or ``QUERY`` (OpenLineage's jobType
+    of the job); ``context`` and ``quality`` are the contents of the
+    ``sparkLineage_context`` and ``sparkLineage_quality`` run facets;
+    ``statistics`` maps a data set ``(namespace, name)`` to
+    ``{"rows", "bytes", "files"}``, read for inputs and written for outputs.
+    """
+
+    run_id: str
+    job_namespace: str
+    job_name: str
+    job_kind: str
+    start_time: int
+    end_time: int | None = None
+    sql: str | None = None
+    parent: ParentRun | None = None
+    root: ParentRun | None = None
+    spark_version: str = ""
+    error: RunError | None = None
+    context: dict[str, Any] = field(default_factory=dict)
+    quality: dict[str, Any] = field(default_factory=dict)
+    input_statistics: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
+    output_statistics: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
