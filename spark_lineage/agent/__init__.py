@@ -1,1 +1,1 @@
-"""agent"""
+"""The agent: takes records from the bridge and ships events. Never touches the job."""

@@ -1,1 +1,1 @@
-"""delivery"""
+"""Delivery of events: a durable spool, one worker, transports."""

@@ -1,0 +1,184 @@
+"""What a record says of its run, apart from lineage: names, context, quality, statistics."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+from spark_lineage.lineage.model import Lineage
+from spark_lineage.openlineage.run import RunError
+from spark_lineage.version import __version__
+
+ERROR_MESSAGE_LIMIT = 4_000
+NAME_LIMIT = 200
+
+
+def application_context(app: dict[str, Any]) -> dict[str, Any]:
+    """The context of an application's run."""
+    context = {
+        "applicationId": app.get("id"),
+        "user": app.get("user"),
+        "master": app.get("master"),
+        "deployMode": app.get("deployMode"),
+        "attemptId": app.get("attemptId"),
+    }
+    return {key: value for key, value in context.items() if value not in (None, "")}
+
+
+def execution_context(record: dict[str, Any]) -> dict[str, Any]:
+    """The context of one action's run: who, from where, in which session."""
+    execution, app = record["execution"], record["app"]
+    session = record.get("session") or {}
+    start, end = execution.get("startTime"), execution.get("endTime")
+    context = {
+        "applicationId": app.get("id"),
+        "user": session.get("user") or app.get("user"),
+        "clientAddress": session.get("clientAddress"),
+        "sessionId": execution.get("sessionId") or session.get("id"),
+        "catalog": session.get("catalog"),
+        "database": session.get("database"),
+        "callSite": execution.get("description"),
+        "action": execution.get("name"),
+        "queryId": str(execution["id"]),
+        "actionId": action_id(record),
+        "durationMillis": end - start if start is not None and end is not None else None,
+        "catalogs": _catalogs(session.get("conf") or {}),
+        "stars": execution.get("stars"),
+        "jobTags": execution.get("jobTags"),
+    }
+    return {key: value for key, value in context.items() if value not in (None, "", [], {})}
+
+
+def action_id(record: dict[str, Any]) -> str:
+    """The same text for all executions of one user action."""
+    execution = record["execution"]
+    root = execution.get("rootId")
+    return f"{record['app'].get('id')}:{execution['id'] if root is None else root}"
+
+
+def _catalogs(conf: dict[str, str]) -> dict[str, dict[str, str]]:
+    catalogs: dict[str, dict[str, str]] = {}
+    for key, value in conf.items():
+        match = re.fullmatch(r"spark\.sql\.catalog\.([^.]+)(?:\.(.+))?", key)
+        if match:
+            catalogs.setdefault(match[1], {})[match[2] or "class"] = value
+    return catalogs
+
+
+def quality(
+    record: dict[str, Any],
+    lineage: Lineage | None,
+    issues: list[str],
+    times: dict[str, float],
+    losses: dict[str, int],
+) -> dict[str, Any]:
+    """What the agent could tell of this run, and what it could not."""
+    bridge = record.get("bridge") or {}
+    dropped = {**(bridge.get("dropped") or {}), **losses}
+    told: dict[str, Any] = {
+        "agentVersion": __version__,
+        "bridgeVersion": bridge.get("version"),
+        "dropped": {reason: count for reason, count in dropped.items() if count},
+        "issues": issues,
+        "times": {**times, "captureMillis": round((bridge.get("captureNanos") or 0) / 1e6, 3)},
+    }
+    if lineage is not None:
+        told |= {
+            "outputs": [
+                {
+                    "namespace": output.dataset.namespace,
+                    "name": output.dataset.name,
+                    "availability": output.availability.value,
+                    "issues": list(output.issues),
+                }
+                for output in lineage.outputs
+                if output.dataset is not None
+            ],
+            "unknownNodes": lineage.unknown_nodes,
+            "unexplained": [column.to_dict() for column in lineage.unexplained],
+            "explained": lineage.explained,
+            "inputsNotRead": [
+                {"namespace": item.dataset.namespace, "name": item.dataset.name}
+                for item in lineage.inputs
+                if not item.read
+            ],
+        }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def error_of(execution: dict[str, Any]) -> RunError:
+    """The error of a failed execution, as the bridge redacted it."""
+    error = execution.get("error") or {}
+    name, message = error.get("class") or "unknown error", error.get("message")
+    text = f"{name}: {message}" if message else name
+    return RunError(text[:ERROR_MESSAGE_LIMIT], error.get("stack"))
+
+
+def output_statistics(
+    writes: list[dict[str, Any]], lineage: Lineage | None
+) -> dict[tuple[str, str], dict[str, int]]:
+    """Rows, bytes and files written, where the run has one output and so no doubt whose."""
+    named = [output.dataset for output in lineage.outputs if output.dataset] if lineage else []
+    if len(named) != 1:
+        return {}
+    best: dict[str, int] = {}
+    words = {"numOutputRows": "rows", "numOutputBytes": "bytes", "numFiles": "files"}
+    for write in writes:
+        metrics = write.get("metrics") or {}
+        for metric, word in words.items():
+            if metric in metrics:
+                # A nested execution repeats its outer's write: the larger, not the sum.
+                best[word] = max(best.get(word, 0), int(metrics[metric]))
+    return {(named[0].namespace, named[0].name): best} if best else {}
+
+
+def job_kind(lineage: Lineage | None) -> str:
+    """OpenLineage's jobType of an action: COMMAND where it writes, else QUERY."""
+    writes = lineage is not None and any(output.dataset for output in lineage.outputs)
+    return "COMMAND" if writes else "QUERY"
+
+
+def job_name(application: str, record: dict[str, Any], lineage: Lineage | None) -> str:
+    """The name of an action's job: the same from run to run, another for another query.
+
+    Application and output, or for a read, a hash of its plan without the parts
+    that change from run to run.
+    """
+    names = sorted(
+        output.dataset.name.rstrip("/").rsplit("/", 1)[-1]
+        for output in (lineage.outputs if lineage else ())
+        if output.dataset is not None
+    )
+    if names:
+        return f"{application}.{_clean('+'.join(names))}"
+    action = record["execution"].get("name") or "query"
+    return f"{application}.{_clean(action)}.{plan_hash(record)}"
+
+
+def _clean(text: str) -> str:
+    return re.sub(r"\s+", "_", text.strip())[:NAME_LIMIT]
+
+
+def plan_hash(record: dict[str, Any]) -> str:
+    """A short hash of the query: its text, else its analyzed plan without ids."""
+    execution = record["execution"]
+    digest = hashlib.sha256()
+    sql = execution.get("sql")
+    nodes = record.get("nodes") or []
+    if sql:
+        digest.update(" ".join(sql.split()).encode())
+    elif nodes:
+        strings, shapes = record["strings"], record["shapes"]
+        analyzed = (record.get("plans") or {}).get("analyzed")
+        last = len(nodes) - 1 if analyzed is None else analyzed
+        for row in nodes[: last + 1]:
+            simple, _, kind, fields = shapes[row[0]]
+            digest.update(simple.encode())
+            if "name" in fields and kind == "E":
+                name = row[2 + fields.index("name")]
+                if isinstance(name, int) and name < 0:
+                    digest.update(strings[-1 - name].encode())
+    else:
+        digest.update(str(execution.get("description")).encode())
+    return digest.hexdigest()[:12]

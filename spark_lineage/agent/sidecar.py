@@ -1,0 +1,96 @@
+"""The agent as a process of its own, started by the plugin: ``python -m ...sidecar``.
+
+Standard input is the line to the driver: its first line says where the gateway
+is and with which secret, its end says that the driver is gone. Then what is
+captured is lost with the driver, but what is in the spool is still delivered.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import threading
+import time
+from typing import Any
+
+from spark_lineage import config
+from spark_lineage.agent.guard import logger
+from spark_lineage.agent.host import Host
+from spark_lineage.agent.link import Link
+from spark_lineage.errors import SparkLineageError
+
+
+def main() -> int:
+    """Run until the application has ended and all is delivered; gives the exit code."""
+    logging.basicConfig(format="spark_lineage: %(message)s", stream=sys.stderr)
+    # A broken pipe to a driver that is gone must not print a traceback for each message.
+    logging.raiseExceptions = False
+    try:
+        hello = json.loads(sys.stdin.readline())
+        link = _connect(hello)
+        settings = config.load(link.settings())
+    except (SparkLineageError, ValueError, KeyError, OSError) as error:
+        logger.error("the agent cannot start: %s", error)
+        return 2
+    logging.getLogger("spark_lineage").setLevel(settings.log_level)
+    if not link.claim(f"sidecar:{os.getpid()}"):
+        logger.error("another agent already takes this application's records")
+        return 3
+    host = Host(link, settings, str(hello["applicationId"]))
+    driver_gone = threading.Event()
+    threading.Thread(
+        target=_watch, args=(driver_gone,), name="spark-lineage-driver-watch", daemon=True
+    ).start()
+    host.start()
+    host.run(lambda: driver_gone.is_set() or _ended(link))
+    host.end_applications()
+    host.flush_spool(settings.shutdown_timeout)
+    if not driver_gone.is_set():
+        try:
+            link.report({**host.state(), "done": True})
+        except Exception as error:
+            logger.debug("last report: %s", error)
+    host.stop(0.5)
+    return 0
+
+
+def _connect(hello: dict[str, Any]) -> Link:
+    from py4j.java_gateway import GatewayParameters, JavaGateway
+
+    gateway = JavaGateway(
+        gateway_parameters=GatewayParameters(
+            address="127.0.0.1",
+            port=int(hello["port"]),
+            auth_token=str(hello["token"]),
+            auto_field=False,
+            auto_convert=False,
+        )
+    )
+    return Link(gateway.entry_point)
+
+
+def _ended(link: Link) -> bool:
+    """Whether the application has ended and nothing is left to take."""
+    status = link.status()
+    return bool(status["applicationEnded"]) and not (status["queued"] or status["leased"])
+
+
+def _watch(driver_gone: threading.Event) -> None:
+    """Wait for the end of standard input: the driver holds its other end."""
+    try:
+        while sys.stdin.read(4096):
+            pass
+    except (OSError, ValueError):
+        pass
+    driver_gone.set()
+    # The process must not outlive its driver for long, whatever the loop is doing.
+    time.sleep(60.0)
+    os._exit(4)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+
+

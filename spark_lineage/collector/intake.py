@@ -1,0 +1,240 @@
+"""A request's body as an event: read, checked, told apart by shape, cleaned."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from spark_lineage.collector import columns, shapes, times
+from spark_lineage.collector.model import (
+    RANKS,
+    DatasetFacts,
+    Event,
+    Field,
+    canonical,
+)
+from spark_lineage.collector.shapes import Fault
+from spark_lineage.errors import CollectorError
+
+MOST_BYTES = 64 << 20
+# Run facets that are kept by name, the newest of each; all others are in the raw event.
+KEPT_FACETS = (
+    "errorMessage",
+    "parent",
+    "processing_engine",
+    "sparkLineage_context",
+    "sparkLineage_quality",
+)
+
+
+class MalformedError(CollectorError):
+    """An event that cannot be used; ``faults`` names all that is wrong with it."""
+
+    def __init__(self, faults: list[Fault]) -> None:
+        super().__init__("; ".join(f"{fault.path} {fault.message}" for fault in faults))
+        self.faults = faults
+
+
+class TooLargeError(CollectorError):
+    """A body over the limit, packed or unpacked."""
+
+
+class EncodingError(CollectorError):
+    """A Content-Encoding that is not known here."""
+
+
+def unpack(body: bytes, encoding: str | None, most: int = MOST_BYTES) -> bytes:
+    """The body without its Content-Encoding.
+
+    Raises :class:`TooLargeError` before more than ``most`` bytes are unpacked,
+    :class:`EncodingError` for an encoding other than gzip and deflate, and
+    :class:`MalformedError` for a body that is not what it says.
+    """
+    if len(body) > most:
+        raise TooLargeError(f"the body is over {most} bytes")
+    word = (encoding or "identity").strip().lower()
+    if word in ("", "identity"):
+        return body
+    if word not in ("gzip", "x-gzip", "deflate"):
+        raise EncodingError(f"Content-Encoding {word!r} is not known; allowed: gzip, deflate")
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    try:
+        unpacked = unpacker.decompress(body, most + 1)
+    except zlib.error as error:
+        raise MalformedError([Fault("$", f"is not {word}: {error}")]) from None
+    if len(unpacked) > most:
+        raise TooLargeError(f"the unpacked body is over {most} bytes")
+    if not unpacker.eof:
+        raise MalformedError([Fault("$", f"is {word} that ends too early")])
+    return unpacked
+
+
+def read(body: bytes) -> Event:
+    """Read one event. Raises :class:`MalformedError` with all its faults."""
+    content = _load(body)
+    if not isinstance(content, dict):
+        _refuse("$", "must be an object: one event")
+    kind = kind_of(content)
+    shape = {"RUN": shapes.RUN_EVENT, "JOB": shapes.JOB_EVENT, "DATASET": shapes.DATASET_EVENT}
+    found = shapes.faults(content, shape[kind])
+    if found:
+        raise MalformedError(found)
+    return _event(kind, content)
+
+
+def kind_of(content: dict[str, Any]) -> str:
+    """RUN, JOB or DATASET, by what the event has; its ``schemaURL`` may be missing or wrong.
+
+    What fits none is read as what its ``schemaURL`` says, else as a RUN, so
+    that the faults name what it lacks.
+    """
+    if content.get("run") is not None:
+        return "RUN"
+    if content.get("dataset") is not None and content.get("job") is None:
+        return "DATASET"
+    last = str(content.get("schemaURL") or "").rpartition("/")[2]
+    said = {"RunEvent": "RUN", "JobEvent": "JOB", "DatasetEvent": "DATASET"}.get(last)
+    if said is None and content.get("job") is not None and content.get("eventType") is None:
+        return "JOB"
+    return said or "RUN"
+
+
+def _load(body: bytes) -> Any:
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        _refuse("$", f"is not UTF-8: {error.reason} at byte {error.start}")
+    try:
+        # Bare NaN and Infinity are not JSON, and no database's JSON takes them.
+        content = json.loads(text, parse_constant=_constant)
+    except RecursionError:
+        _refuse("$", "is nested too deeply")
+    except ValueError as error:
+        _refuse("$", f"is not JSON: {error}")
+    lowered = text.lower()
+    if "\\u0000" in lowered or "\\ud" in lowered or "\0" in text:
+        content = _clean(content)
+    return content
+
+
+def _constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not allowed")
+
+
+def _clean(value: Any) -> Any:
+    """NUL and lone surrogates, which no database takes as text, replaced."""
+    if isinstance(value, str):
+        return value.replace("\0", "�").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    return value
+
+
+def _refuse(path: str, message: str) -> NoReturn:
+    raise MalformedError([Fault(path, message)])
+
+
+def _event(kind: str, content: dict[str, Any]) -> Event:
+    try:
+        body = canonical(content)
+    except (RecursionError, ValueError):
+        _refuse("$", "is nested too deeply or holds a number that is too long")
+    key = hashlib.sha256(body.encode()).hexdigest()
+    word = str(content.get("eventType") or "").upper()
+    job = content.get("job") or {}
+    run = content.get("run") or {}
+    if kind == "DATASET":
+        inputs: list[Any] = []
+        outputs = [content["dataset"]]
+    else:
+        inputs, outputs = content.get("inputs") or [], content.get("outputs") or []
+    facets = run.get("facets") or {}
+    quality = facets.get("sparkLineage_quality")
+    quality = quality if isinstance(quality, dict) else {}
+    return Event(
+        kind=kind,
+        hash=key,
+        body=body,
+        time=times.parse(content["eventTime"]),
+        type=(word if word in RANKS else "OTHER") if word else None,
+        run_id=run["runId"] if kind == "RUN" else f"{kind.lower()}-event:{key}",
+        job_namespace=job.get("namespace", "") if kind != "DATASET" else "",
+        job_name=job.get("name", "") if kind != "DATASET" else "",
+        producer=content["producer"],
+        inputs=_datasets(inputs, output=False),
+        outputs=tuple(
+            replace(
+                facts,
+                columns=columns.judged(facts.columns, quality, (facts.namespace, facts.name)),
+            )
+            for facts in _datasets(outputs, output=True)
+        ),
+        facets={name: facets[name] for name in KEPT_FACETS if isinstance(facets.get(name), dict)},
+    )
+
+
+def _datasets(items: list[Any], output: bool) -> tuple[DatasetFacts, ...]:
+    found: dict[tuple[str, str], DatasetFacts] = {}
+    for item in items:
+        if item is None:
+            continue
+        facts = _dataset(item, output)
+        key = (facts.namespace, facts.name)
+        found[key] = _both(found[key], facts) if key in found else facts
+    return tuple(found.values())
+
+
+def _dataset(item: dict[str, Any], output: bool) -> DatasetFacts:
+    facets = item.get("facets") or {}
+    symlinks = (facets.get("symlinks") or {}).get("identifiers") or ()
+    part = columns.column_part(facets) if output else None
+    change = facets.get("lifecycleStateChange") or {}
+    return DatasetFacts(
+        item["namespace"],
+        item["name"],
+        output,
+        _schema(facets.get("schema") or {}),
+        tuple(
+            sorted(
+                (link["namespace"], link["name"], link.get("type") or "") for link in symlinks if link
+            )
+        ),
+        part,
+        change.get("lifecycleStateChange"),
+    )
+
+
+def _schema(facet: dict[str, Any]) -> tuple[Field, ...] | None:
+    """All fields of a schema facet, nested ones by path; None where it has none."""
+    if facet.get("_deleted") is True or not facet.get("fields"):
+        return None
+    found: dict[str, Field] = {}
+    stack = [("", "", field) for field in reversed(facet["fields"]) if field]
+    while stack:
+        prefix, root, field = stack.pop()
+        path = prefix + field["name"]
+        root = root or path
+        if path not in found:
+            kind, text = field.get("type") or None, field.get("description") or None
+            found[path] = Field(path, root, kind, len(found), text)
+            inner = [child for child in field.get("fields") or () if child]
+            stack.extend((path + ".", root, child) for child in reversed(inner))
+    return tuple(found.values())
+
+
+def _both(one: DatasetFacts, other: DatasetFacts) -> DatasetFacts:
+    part = columns.merge(one.columns, other.columns)
+    return DatasetFacts(
+        one.namespace,
+        one.name,
+        one.output,
+        one.schema or other.schema,
+        tuple(sorted({*one.symlinks, *other.symlinks})),
+        part,
+        one.lifecycle or other.lifecycle,
+    )

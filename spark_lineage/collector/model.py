@@ -1,0 +1,138 @@
+"""An event as the store takes it: checked, cleaned and free of its producer's habits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+TERMINAL = ("COMPLETE", "FAIL", "ABORT")
+RANKS = {"OTHER": 0, "START": 1, "RUNNING": 2, "ABORT": 3, "FAIL": 4, "COMPLETE": 5}
+# Times before the year 1 cannot be; this makes every time a positive number of one width.
+_SHIFT = 10**17
+
+
+def canonical(value: Any) -> str:
+    """JSON that is the same for equal values."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def digest(*parts: str | None) -> str:
+    """A short fixed-width key of texts of any length (an index entry has a size limit)."""
+    return hashlib.blake2b(canonical(parts).encode(), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of a schema by its path; ``position`` counts from 0, nested ones too."""
+
+    path: str
+    root: str
+    type: str | None
+    position: int
+    description: str | None = None
+
+
+@dataclass(frozen=True)
+class SourceEdge:
+    """One source of an output column, or of the whole result (``column`` None)."""
+
+    column: str | None
+    namespace: str
+    name: str
+    field: str
+    kind: str
+    masking: bool
+    description: str | None = None
+
+    def key(self) -> tuple[Any, ...]:
+        """What makes it one source and not another."""
+        column = (self.column is not None, self.column or "")
+        return (*column, self.namespace, self.name, self.field, self.kind, self.masking)
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What a producer says of an output column as a whole."""
+
+    name: str
+    type: str | None = None
+    origin: str | None = None
+    expression: str | None = None
+    availability: str | None = None
+    opaque: tuple[str, ...] = ()
+    via: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ColumnPart:
+    """The column lineage of one output, in one order whatever the facet's was."""
+
+    edges: tuple[SourceEdge, ...] = ()
+    columns: tuple[ColumnFacts, ...] = ()
+    availability: str | None = None
+    issues: tuple[str, ...] = ()
+    via: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> bool:
+        """Whether it says anything of columns."""
+        return bool(self.edges or self.columns)
+
+
+@dataclass(frozen=True)
+class DatasetFacts:
+    """A data set as one event speaks of it."""
+
+    namespace: str
+    name: str
+    output: bool
+    schema: tuple[Field, ...] | None = None
+    symlinks: tuple[tuple[str, str, str], ...] = ()
+    columns: ColumnPart | None = None
+    lifecycle: str | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event. ``kind`` is RUN, JOB or DATASET; times are microseconds, UTC.
+
+    ``run_id`` of a JOB or DATASET event is made of its content, since each is a
+    statement of its own; a DATASET event has the job of no name.
+    """
+
+    kind: str
+    hash: str
+    body: str
+    time: int
+    type: str | None
+    run_id: str
+    job_namespace: str
+    job_name: str
+    producer: str
+    inputs: tuple[DatasetFacts, ...] = ()
+    outputs: tuple[DatasetFacts, ...] = ()
+    facets: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def terminal(self) -> bool:
+        """Whether it ends its run; a JOB or DATASET event is final in itself."""
+        return self.kind != "RUN" or self.type in TERMINAL
+
+    @property
+    def order(self) -> str:
+        """A text by which the newest of two statements is the greater.
+
+        Not the order of arrival: what ends a run (or is added after its end)
+        beats what began it, then the event's time, then the rank of its state;
+        the content decides where all else is equal.
+        """
+        late = int(self.terminal or self.type == "OTHER")
+        rank = RANKS.get(self.type or "OTHER", 0)
+        return f"{late}:{self.time + _SHIFT:018d}:{rank}:{self.hash}"
+
+    @property
+    def schema_order(self) -> str:
+        """The same for schemas, over all runs: time, then content."""
+        return f"{self.time + _SHIFT:018d}:{self.hash}"

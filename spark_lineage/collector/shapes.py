@@ -1,0 +1,185 @@
+"""The structure that an event must have to be usable, and all that is wrong with one.
+
+Deliberately looser than OpenLineage's JSON schemas: real producers leave out
+``_producer``, send null for absent and URIs that are none. What is checked is
+what the collector reads, and the known facets that it must be able to trust.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Union
+
+from spark_lineage.collector import times
+
+Check = Callable[[Any], Union[str, None]]
+MOST_FAULTS = 100
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong: where (a JSON path) and what."""
+
+    path: str
+    message: str
+
+    def to_dict(self) -> dict[str, str]:
+        """As the answer to a client has it."""
+        return {"path": self.path, "message": self.message}
+
+
+@dataclass(frozen=True)
+class MapOf:
+    """An object with any keys, each value of one shape."""
+
+    shape: Any
+
+
+def _text(value: Any) -> str | None:
+    return None if isinstance(value, str) else "must be a text"
+
+
+def _name(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return "must be a text"
+    return None if value else "must not be empty"
+
+
+def _whole_number(value: Any) -> str | None:
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return None if whole and not isinstance(value, bool) else "must be a whole number"
+
+
+def _flag(value: Any) -> str | None:
+    return None if isinstance(value, bool) else "must be true or false"
+
+
+def _time(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return "must be a time as text"
+    try:
+        times.parse(value)
+    except (ValueError, OverflowError):
+        return "must be an ISO 8601 time such as 2026-01-31T12:00:00Z"
+    return None
+
+
+# A "!" after a key: it must be there and not be null.
+_FIELD: dict[str, Any] = {"name!": _text, "type": _text, "description": _text}
+_FIELD["fields"] = [_FIELD]
+_JOB_ID = {"namespace!": _text, "name!": _name}
+_RUN_ID = {"runId!": _name}
+_INPUT_FIELD = {
+    "namespace!": _text,
+    "name!": _name,
+    "field!": _text,
+    "transformations": [
+        {"type": _text, "subtype": _text, "description": _text, "masking": _flag},
+    ],
+}
+_OWNERSHIP = {"owners": [{"name!": _name}]}
+_DATASET = {
+    "namespace!": _text,
+    "name!": _name,
+    "facets": {
+        "schema": {"fields": [_FIELD]},
+        "columnLineage": {
+            "fields": MapOf({"inputFields": [_INPUT_FIELD]}),
+            "dataset": [_INPUT_FIELD],
+        },
+        "symlinks": {"identifiers": [{"namespace!": _text, "name!": _name, "type": _text}]},
+        "ownership": _OWNERSHIP,
+        "lifecycleStateChange": {"lifecycleStateChange": _text},
+    },
+    "inputFacets": {
+        "inputStatistics": {
+            "rowCount": _whole_number,
+            "size": _whole_number,
+            "fileCount": _whole_number,
+        },
+    },
+    "outputFacets": {
+        "outputStatistics": {
+            "rowCount": _whole_number,
+            "size": _whole_number,
+            "fileCount": _whole_number,
+        },
+    },
+}
+_JOB = {**_JOB_ID, "facets": {"ownership": _OWNERSHIP, "sql": {"query": _text}}}
+_BASE = {"eventTime!": _time, "eventType": _text, "producer!": _text, "schemaURL": _text}
+_PARENT = {
+    "run!": _RUN_ID,
+    "job!": _JOB_ID,
+    "root": {"run!": _RUN_ID, "job!": _JOB_ID},
+}
+
+RUN_EVENT = {
+    **_BASE,
+    "run!": {**_RUN_ID, "facets": {"parent": _PARENT, "errorMessage": {"message": _text}}},
+    "job!": _JOB,
+    "inputs": [_DATASET],
+    "outputs": [_DATASET],
+}
+JOB_EVENT = {**_BASE, "job!": _JOB, "inputs": [_DATASET], "outputs": [_DATASET]}
+DATASET_EVENT = {**_BASE, "dataset!": _DATASET}
+
+
+def faults(value: Any, shape: Any) -> list[Fault]:
+    """All that is wrong with ``value``, in the order of its text, at most 100."""
+    found: list[Fault] = []
+    stack: list[tuple[Any, Any, str]] = [(value, shape, "$")]
+    while stack and len(found) < MOST_FAULTS:
+        item, expected, path = stack.pop()
+        children = _one(item, expected, path, found)
+        stack.extend(reversed(children))
+    return found
+
+
+def _one(item: Any, shape: Any, path: str, found: list[Fault]) -> list[tuple[Any, Any, str]]:
+    if isinstance(shape, dict):
+        if not isinstance(item, dict):
+            found.append(Fault(path, "must be an object"))
+            return []
+        return _members(item, shape, path, found)
+    if isinstance(shape, MapOf):
+        if not isinstance(item, dict):
+            found.append(Fault(path, "must be an object"))
+            return []
+        return [
+            (child, shape.shape, path + step(key))
+            for key, child in item.items()
+            if child is not None
+        ]
+    if isinstance(shape, list):
+        if not isinstance(item, list):
+            found.append(Fault(path, "must be an array"))
+            return []
+        return [(child, shape[0], f"{path}[{index}]") for index, child in enumerate(item)]
+    message = shape(item)
+    if message:
+        found.append(Fault(path, message))
+    return []
+
+
+def _members(
+    item: dict[str, Any], shape: dict[str, Any], path: str, found: list[Fault]
+) -> list[tuple[Any, Any, str]]:
+    children = []
+    for key, expected in shape.items():
+        name = key.rstrip("!")
+        child = item.get(name)
+        if child is not None:
+            children.append((child, expected, path + step(name)))
+        elif key.endswith("!"):
+            found.append(Fault(path + step(name), "is required"))
+    return children
+
+
+def step(key: str) -> str:
+    """One step of a JSON path, quoted where the key is no plain word."""
+    if re.fullmatch(r"\w+", key, re.ASCII):
+        return "." + key
+    return "['" + key.replace("\\", "\\\\").replace("'", "\\'") + "']"

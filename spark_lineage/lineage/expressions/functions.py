@@ -1,0 +1,92 @@
+"""Functions that hide what they are given, whose code is not known, or that no column feeds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spark_lineage.lineage.column import AGGREGATE, DERIVED
+from spark_lineage.lineage.expressions.table import expression
+from spark_lineage.lineage.gather import Gather
+from spark_lineage.lineage.lanes import AGGREGATED, MASK, MASKED, VALUE
+from spark_lineage.plan.node import number
+
+#: PythonEvalType of functions that take a group (SQL_GROUPED_AGG_* and SQL_WINDOW_AGG_*).
+_GROUPED = frozenset({202, 203, 252, 253, 254, 255})
+
+
+@expression(
+    "AesEncrypt",
+    "CollationAwareMurmur3Hash",
+    "CollationAwareXxHash64",
+    "Crc32",
+    "HiveHash",
+    "Mask",
+    "Md5",
+    "Murmur3Hash",
+    "Sha1",
+    "Sha2",
+    "XxHash64",
+)
+def masked(gather: Gather, row: list[Any], lane: int) -> int:
+    """Hashes, checksums, masks, encryption: the value cannot be read any more."""
+    gather.push_all(row[1] or (), MASKED[lane])
+    return DERIVED
+
+
+@expression(
+    "CurDateExpressionBuilder",
+    "CurrentCatalog",
+    "CurrentDatabase",
+    "CurrentDate",
+    "CurrentTime",
+    "CurrentTimeZone",
+    "CurrentTimestamp",
+    "CurrentUser",
+    "InputFileBlockLength",
+    "InputFileBlockStart",
+    "InputFileName",
+    "LocalTimestamp",
+    "MonotonicallyIncreasingID",
+    "Now",
+    "Rand",
+    "RandStr",
+    "Randn",
+    "SparkPartitionID",
+    "SparkVersion",
+    "Uniform",
+    "Uuid",
+)
+def system(gather: Gather, row: list[Any], lane: int) -> int:
+    """The clock, chance or the engine makes the value."""
+    gather.push_all(row[1] or (), VALUE[lane])
+    gather.system = True
+    return DERIVED
+
+
+@expression(
+    "ApplyFunctionExpression",
+    "HiveGenericUDF",
+    "HiveSimpleUDF",
+    "HiveUDAFFunction",
+    "PythonUDAF",
+    "PythonUDF",
+    "ScalaAggregator",
+    "ScalaUDAF",
+    "ScalaUDF",
+    "TypedAggregateExpression",
+    "V2Aggregator",
+)
+def opaque(gather: Gather, row: list[Any], lane: int) -> int:
+    """A user's function may do anything with its arguments."""
+    fold = gather.fold
+    name = fold.function_name(row)
+    gather.opaque |= {name}
+    position = fold.shapes[row[0]].position.get("evalType")
+    grouped = position is not None and number(row[position]) in _GROUPED
+    inner = AGGREGATED[lane] if grouped else VALUE[lane]
+    if name.lower() in fold.masking_names:
+        inner |= MASK
+    gather.push_all(row[1] or (), inner)
+    if grouped:
+        gather.system = True
+    return AGGREGATE if grouped else DERIVED

@@ -1,0 +1,63 @@
+"""What all tests share: missing parts, swallowed exceptions, markers."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spark_lineage.agent import guard
+from tests.support.jobs import Jobs
+
+SPARK_FIXTURES = {"spark", "spark_session", "jobs", "module_jobs"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if SPARK_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker("spark")
+
+
+def missing(what: str) -> None:
+    """Skip for a part that is not there; fail for it in continuous integration."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{what} is missing, and must be there under CI=true")
+    pytest.skip(f"{what} is missing")
+
+
+@pytest.fixture(autouse=True)
+def internal_exceptions(request: pytest.FixtureRequest) -> Iterator[list[tuple[str, object]]]:
+    """Raise what the agent swallows, unless the test says ``swallows``."""
+    seen: list[tuple[str, object]] = []
+    guard.on_failure = lambda what, error: seen.append((what, error))
+    yield seen
+    guard.on_failure = None
+    if seen and not request.node.get_closest_marker("swallows"):
+        what, error = seen[0]
+        raise AssertionError(f"swallowed while {what}: {error!r}") from (
+            error if isinstance(error, BaseException) else None
+        )
+
+
+def _jobs(folder: Path) -> Jobs:
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        missing("Java")
+    if importlib.util.find_spec("pyspark") is None:
+        missing("pyspark")
+    return Jobs(folder)
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Jobs:
+    """Runs scripts through a real spark-submit or Python, and reads their events."""
+    return _jobs(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def module_jobs(tmp_path_factory: pytest.TempPathFactory) -> Jobs:
+    """The same, for several tests of one job."""
+    return _jobs(tmp_path_factory.mktemp("jobs"))
