@@ -21,9 +21,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from spark_lineage.lineage.derive import derive
+from spark_lineage.lineage.options import LineageOptions
 
 from spark_lineage.agent.link import Link, connect
-from spark_lineage.lineage.derive import LineageOptions, derive
 from spark_lineage.plan.decode import decode
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,7 +39,8 @@ TO_REACH = {
 
 def demo_statements() -> list[str]:
     spec = importlib.util.spec_from_file_location("demo", ROOT / "examples/customer_summary.py")
-    assert spec and spec.loader
+    assert spec
+    assert spec.loader
     demo = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(demo)
     create = (

@@ -286,6 +286,7 @@ def load(
     _refuse_unknown(conf)
     values: dict[str, Any] = {}
     for setting in SETTINGS:
+        found: tuple[str, Any] | None
         if setting.key in given:
             found = (PREFIX + setting.key, given[setting.key])
         else:
@@ -330,9 +331,18 @@ def _lookup(
         return variable, environ[variable]
     if setting.openlineage:
         other = OPENLINEAGE_PREFIX + setting.openlineage
-        if other in conf:
+        if other in conf and _is_understood(setting, conf[other]):
             return other, conf[other]
     return None
+
+
+def _is_understood(setting: Setting, text: str) -> bool:
+    """Whether another tool's value means something here; it is not ours to refuse."""
+    try:
+        setting.parse(text)
+    except (ValueError, TypeError):
+        return False
+    return True
 
 
 def _parse(setting: Setting, key: str, value: Any) -> Any:

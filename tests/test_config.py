@@ -34,6 +34,10 @@ def test_the_parent_that_a_scheduler_injects_is_taken() -> None:
     assert settings.parent_job_name == "dag.task"
 
 
+def test_a_value_that_only_the_other_tool_knows_is_not_refused() -> None:
+    assert load({"spark.openlineage.transport.type": "composite"}, {}).transport_type is None
+
+
 def test_openlineage_disabled_turns_it_off() -> None:
     assert load({"spark.openlineage.disabled": "true"}, {}).enabled is False
     assert load({"spark.openlineage.disabled": "false"}, {}).enabled is True

@@ -13,9 +13,7 @@ HEAVY = (
 
 def _modules_after(statement: str) -> set[str]:
     code = f"import sys; {statement}; print(*sorted(m.split('.')[0] for m in sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Any
 
@@ -11,7 +10,6 @@ from spark_lineage.openlineage.run import RunError
 from spark_lineage.version import __version__
 
 ERROR_MESSAGE_LIMIT = 4_000
-NAME_LIMIT = 200
 
 
 def application_context(app: dict[str, Any]) -> dict[str, Any]:
@@ -137,48 +135,3 @@ def job_kind(lineage: Lineage | None) -> str:
     """OpenLineage's jobType of an action: COMMAND where it writes, else QUERY."""
     writes = lineage is not None and any(output.dataset for output in lineage.outputs)
     return "COMMAND" if writes else "QUERY"
-
-
-def job_name(application: str, record: dict[str, Any], lineage: Lineage | None) -> str:
-    """The name of an action's job: the same from run to run, another for another query.
-
-    Application and output, or for a read, a hash of its plan without the parts
-    that change from run to run.
-    """
-    names = sorted(
-        output.dataset.name.rstrip("/").rsplit("/", 1)[-1]
-        for output in (lineage.outputs if lineage else ())
-        if output.dataset is not None
-    )
-    if names:
-        return f"{application}.{_clean('+'.join(names))}"
-    action = record["execution"].get("name") or "query"
-    return f"{application}.{_clean(action)}.{plan_hash(record)}"
-
-
-def _clean(text: str) -> str:
-    return re.sub(r"\s+", "_", text.strip())[:NAME_LIMIT]
-
-
-def plan_hash(record: dict[str, Any]) -> str:
-    """A short hash of the query: its text, else its analyzed plan without ids."""
-    execution = record["execution"]
-    digest = hashlib.sha256()
-    sql = execution.get("sql")
-    nodes = record.get("nodes") or []
-    if sql:
-        digest.update(" ".join(sql.split()).encode())
-    elif nodes:
-        strings, shapes = record["strings"], record["shapes"]
-        analyzed = (record.get("plans") or {}).get("analyzed")
-        last = len(nodes) - 1 if analyzed is None else analyzed
-        for row in nodes[: last + 1]:
-            simple, _, kind, fields = shapes[row[0]]
-            digest.update(simple.encode())
-            if "name" in fields and kind == "E":
-                name = row[2 + fields.index("name")]
-                if isinstance(name, int) and name < 0:
-                    digest.update(strings[-1 - name].encode())
-    else:
-        digest.update(str(execution.get("description")).encode())
-    return digest.hexdigest()[:12]

@@ -170,4 +170,3 @@ def check_version(record: dict[str, Any]) -> None:
             f"{FORMAT_VERSION}: use the jar that belongs to this package "
             "('spark-lineage jar' prints its path)"
         )
-

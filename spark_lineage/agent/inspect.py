@@ -9,8 +9,9 @@ from spark_lineage.agent.host import check_version
 from spark_lineage.agent.link import CONNECT_HINT, connect, context_of
 from spark_lineage.agent.session import active_session
 from spark_lineage.errors import BridgeError
-from spark_lineage.lineage.derive import LineageOptions, derive
+from spark_lineage.lineage.derive import derive
 from spark_lineage.lineage.model import Lineage
+from spark_lineage.lineage.options import LineageOptions
 from spark_lineage.plan.decode import decode
 
 
@@ -36,6 +37,6 @@ def lineage_of(df_or_sql: Any, spark: Any) -> Lineage:
     check_version(record)
     options = LineageOptions(
         dataset_identity=settings.dataset_identity,
-        masking_functions=frozenset(settings.masking_functions),
+        masking_functions=settings.masking_functions,
     )
     return derive(decode(record), options)

@@ -117,9 +117,9 @@ def connect(context: Any) -> Link:
         found = _load_class(_own_loader(context, loader))
     if found is None:
         raise BridgeError(f"the JVM cannot load {CLASS} from {jar.path()}")
-    return Link(found.getDeclaredConstructor(_no(context, "Class")).newInstance(
-        _no(context, "Object")
-    ))
+    return Link(
+        found.getDeclaredConstructor(_no(context, "Class")).newInstance(_no(context, "Object"))
+    )
 
 
 def _no(context: Any, of: str) -> Any:

@@ -63,7 +63,7 @@ def replay(
             spools.append(orphan)
             worker.take_over(orphan)
         worker.start()
-        worker.flush(max(0.0, deadline - time.monotonic()))
+        worker.flush(max(0.0, deadline - time.monotonic()), everything=True)
         for each in spools:
             counts = each.counts()
             done.delivered += counts["delivered"]

@@ -13,10 +13,12 @@ from typing import Any
 
 from spark_lineage.agent import facts
 from spark_lineage.agent.guard import Failures
+from spark_lineage.agent.names import JobNames
 from spark_lineage.config import Settings
-from spark_lineage.lineage.derive import LineageOptions, derive
+from spark_lineage.lineage.derive import derive
 from spark_lineage.lineage.merge import merge
 from spark_lineage.lineage.model import Lineage
+from spark_lineage.lineage.options import LineageOptions
 from spark_lineage.openlineage.events import EventBuilder
 from spark_lineage.openlineage.ids import run_id
 from spark_lineage.openlineage.run import ParentRun, Run, RunError
@@ -34,6 +36,7 @@ class _Application:
 
     id: str
     run: Run
+    names: JobNames = field(default_factory=JobNames)
     ended: bool = False
 
 
@@ -41,11 +44,10 @@ class _Application:
 class _Open:
     """A run whose end has not been seen."""
 
-    application: str
     run: Run
+    started: bool = False
     lineage: Lineage | None = None
     nested: list[Lineage] = field(default_factory=list)
-    reads: list[dict[str, Any]] = field(default_factory=list)
     writes: list[dict[str, Any]] = field(default_factory=list)
     issues: list[str] = field(default_factory=list)
 
@@ -58,7 +60,7 @@ class Runs:
         self._failures = failures
         self._options = LineageOptions(
             dataset_identity=settings.dataset_identity,
-            masking_functions=frozenset(settings.masking_functions),
+            masking_functions=settings.masking_functions,
         )
         self._builder = EventBuilder()
         self._applications: OrderedDict[str, _Application] = OrderedDict()
@@ -98,6 +100,8 @@ class Runs:
         for key in [key for key in self._open if key[0] == application_id]:
             open_run = self._open.pop(key)
             run = replace(open_run.run, end_time=at)
+            if not open_run.started:
+                events.append(self._builder.start(run, open_run.lineage))
             events.append(self._builder.end(run, open_run.lineage, "ABORT"))
         context = dict(application.run.context)
         context["status"] = "failed" if error else "unknown"
@@ -145,11 +149,12 @@ class Runs:
             self._remember(self._roots, (application.id, number), root)
             return []
         lineage, issues, _ = self._derive(record)
-        run = self._run(record, application, lineage)
-        open_run = _Open(application.id, run, lineage, issues=issues)
+        open_run = _Open(self._run(record, application, lineage), lineage=lineage, issues=issues)
         self._remember(self._open, key, open_run)
-        if self._is_left_out(lineage, issues):
+        # Without a plan the job has no name yet: its start is told with its end.
+        if lineage is None or self._is_left_out(lineage, issues):
             return []
+        open_run.started = True
         return [self._builder.start(self._with_quality(open_run, record, lineage, {}), lineage)]
 
     def _end(self, record: dict[str, Any], application: _Application) -> list[Event]:
@@ -159,49 +164,43 @@ class Runs:
         if root is None:
             root = _root(execution)
         key = (application.id, root)
-        open_run = self._open.get(key)
         lineage, issues, times = self._derive(record)
-        if number != root:
-            # The root may be unknown: its start was dropped, or came before us.
-            if open_run is None:
-                open_run = _Open(application.id, self._run(record, application, lineage))
+        open_run = self._open.get(key)
+        if open_run is None:
+            # The root's start was dropped, or came before us.
+            open_run = _Open(self._run(record, application, lineage))
+            if number != root:
                 self._remember(self._open, key, open_run)
+        open_run.writes += record.get("writes") or []
+        open_run.issues += [issue for issue in issues if issue not in open_run.issues]
+        if number != root:
             if lineage is not None:
                 open_run.nested.append(lineage)
-            open_run.reads += record.get("scans") or []
-            open_run.writes += record.get("writes") or []
-            open_run.issues += issues
             return []
         self._open.pop(key, None)
-        contributions = [lineage] if lineage is not None else []
-        if open_run is not None:
-            contributions += open_run.nested
-            issues = [*open_run.issues, *(i for i in issues if i not in open_run.issues)]
-        merged = merge(contributions) if contributions else (open_run and open_run.lineage) or None
-        run = self._run(record, application, merged)
-        ended = _Open(
-            application.id,
-            run,
-            reads=[*(open_run.reads if open_run else []), *(record.get("scans") or [])],
-            writes=[*(open_run.writes if open_run else []), *(record.get("writes") or [])],
-            issues=issues,
-        )
-        failed = execution.get("outcome") == "FAILURE"
-        if self._is_left_out(merged, issues):
+        contributions = [*([lineage] if lineage is not None else []), *open_run.nested]
+        merged = merge(contributions) if contributions else open_run.lineage
+        if self._is_left_out(merged, open_run.issues):
             return []
-        run = self._with_quality(ended, record, merged, times)
-        if failed:
-            run = replace(run, error=facts.error_of(execution))
-        run = replace(
-            run,
-            input_statistics=facts.input_statistics(ended.reads, merged),
-            output_statistics=facts.output_statistics(ended.writes, merged),
+        run = self._run(record, application, merged)
+        if open_run.started:
+            run = replace(run, job_name=open_run.run.job_name, job_kind=open_run.run.job_kind)
+        open_run.run = replace(
+            run, output_statistics=facts.output_statistics(open_run.writes, merged)
         )
-        return [self._builder.end(run, merged, "FAIL" if failed else "COMPLETE")]
+        events = []
+        if not open_run.started:
+            events.append(
+                self._builder.start(self._with_quality(open_run, record, merged, {}), merged)
+            )
+        failed = execution.get("outcome") == "FAILURE"
+        if failed:
+            open_run.run = replace(open_run.run, error=facts.error_of(execution))
+        ended = self._with_quality(open_run, record, merged, times)
+        events.append(self._builder.end(ended, merged, "FAIL" if failed else "COMPLETE"))
+        return events
 
-    def _derive(
-        self, record: dict[str, Any]
-    ) -> tuple[Lineage | None, list[str], dict[str, float]]:
+    def _derive(self, record: dict[str, Any]) -> tuple[Lineage | None, list[str], dict[str, float]]:
         """Derive a record's lineage; a failure is an issue in the event, never an end."""
         plans = record.get("plans") or {}
         truncated = (record.get("bridge") or {}).get("truncated")
@@ -217,10 +216,14 @@ class Runs:
             self._failures.add("deriving lineage", error)
             return None, [*issues, f"lineage failed: {type(error).__name__}: {error}"], {}
         done = time.perf_counter()
-        return lineage, issues, {
-            "decodeMillis": round((read - began) * 1000, 3),
-            "deriveMillis": round((done - read) * 1000, 3),
-        }
+        return (
+            lineage,
+            issues,
+            {
+                "decodeMillis": round((read - began) * 1000, 3),
+                "deriveMillis": round((done - read) * 1000, 3),
+            },
+        )
 
     def _is_left_out(self, lineage: Lineage | None, issues: list[str]) -> bool:
         if self._settings.read_only_actions or lineage is None or issues:
@@ -238,7 +241,7 @@ class Runs:
         return Run(
             run_id=run_id(app_run.start_time, application.id, root),
             job_namespace=self._settings.namespace,
-            job_name=facts.job_name(app_run.job_name, record, lineage),
+            job_name=application.names.name(app_run.job_name, record, lineage),
             job_kind=facts.job_kind(lineage),
             start_time=started,
             end_time=execution.get("endTime"),

@@ -208,4 +208,3 @@ def _after_fork() -> None:
     global _lock
     _lock = threading.RLock()
     _sessions.clear()
-

@@ -92,5 +92,3 @@ def _watch(driver_gone: threading.Event) -> None:
 
 if __name__ == "__main__":
     sys.exit(main())
-
-

@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from spark_lineage.cli.submit import arguments
+from spark_lineage.cli.submit_args import arguments
 from spark_lineage.errors import SparkLineageError
 
 EXAMPLE = "customer_summary.py"
@@ -24,23 +24,25 @@ START_SECONDS = 30.0
 JOB_SECONDS = 600.0
 
 
-def demo(
+def command(
     once: Annotated[bool, typer.Option("--once", help="End instead of serving on.")] = False,
     port: Annotated[int, typer.Option(help="The port to try first.")] = 8765,
 ) -> None:
     """Run a small Spark job and show the lineage of what it wrote."""
-    with tempfile.TemporaryDirectory(prefix="spark-lineage-demo-") as folder:
-        with _collector(Path(folder), port) as url:
-            typer.echo(f"collector: {url}")
-            _job(Path(folder), url)
-            _show(url)
-            if once:
-                return
-            typer.echo(f"\nThe collector serves on {url} until Ctrl-C. In another terminal:\n")
-            typer.echo(f"  spark-lineage explain customer_summary.total_amount --url {url}")
-            typer.echo(f"  spark-lineage impact orders.amount --url {url}")
-            with contextlib.suppress(KeyboardInterrupt):
-                signal.pause()
+    with (
+        tempfile.TemporaryDirectory(prefix="spark-lineage-demo-") as folder,
+        _collector(Path(folder), port) as url,
+    ):
+        typer.echo(f"collector: {url}")
+        _job(Path(folder), url)
+        _show(url)
+        if once:
+            return
+        typer.echo(f"\nThe collector serves on {url} until Ctrl-C. In another terminal:\n")
+        typer.echo(f"  spark-lineage explain customer_summary.total_amount --url {url}")
+        typer.echo(f"  spark-lineage impact orders.amount --url {url}")
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.pause()
 
 
 @contextlib.contextmanager
@@ -117,6 +119,8 @@ def _job(folder: Path, url: str) -> None:
 
 
 def _show(url: str) -> None:
-    from spark_lineage.cli.explain import show
+    from spark_lineage.cli import explain
 
-    show(url, "customer_summary")
+    explain.command("customer_summary", url=url)
+    typer.echo("\nspark-lineage explain customer_summary.total_amount\n")
+    explain.command("customer_summary.total_amount", url=url)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 
-def replay(
+def command(
     files: Annotated[
         list[Path] | None,
         typer.Argument(help="Record files; default: all in the spool directory."),

@@ -38,7 +38,7 @@ def judged(
 ) -> ColumnPart | None:
     """``part`` with what the run's ``sparkLineage_quality`` says of that output."""
     outputs = quality.get("outputs")
-    for output in outputs if _list(outputs) else ():
+    for output in outputs if isinstance(outputs, list) else ():
         if _dict(output) and (output.get("namespace"), output.get("name")) == key:
             said = _worst([output.get("availability"), part.availability if part else None])
             issues = _texts(output.get("issues"))
@@ -168,7 +168,7 @@ def _text(value: Any) -> str | None:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    if not _list(value):
+    if not isinstance(value, list):
         return ()
     return tuple(sorted({item for item in value if isinstance(item, str)}))
 
@@ -178,4 +178,4 @@ def _dict(value: Any) -> bool:
 
 
 def _list(value: Any) -> bool:
-    return isinstance(value, (list, tuple))
+    return isinstance(value, list)

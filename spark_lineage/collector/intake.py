@@ -127,7 +127,9 @@ def _constant(word: str) -> NoReturn:
 def _clean(value: Any) -> Any:
     """NUL and lone surrogates, which no database takes as text, replaced."""
     if isinstance(value, str):
-        return value.replace("\0", "�").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return (
+            value.replace("\0", "�").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        )
     if isinstance(value, list):
         return [_clean(item) for item in value]
     if isinstance(value, dict):
@@ -201,7 +203,9 @@ def _dataset(item: dict[str, Any], output: bool) -> DatasetFacts:
         _schema(facets.get("schema") or {}),
         tuple(
             sorted(
-                (link["namespace"], link["name"], link.get("type") or "") for link in symlinks if link
+                (link["namespace"], link["name"], link.get("type") or "")
+                for link in symlinks
+                if link
             )
         ),
         part,

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 from spark_lineage.collector import times
 
-Check = Callable[[Any], Union[str, None]]
+Check = Callable[[Any], str | None]
 MOST_FAULTS = 100
+_MISSING = object()
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,9 @@ def faults(value: Any, shape: Any) -> list[Fault]:
     stack: list[tuple[Any, Any, str]] = [(value, shape, "$")]
     while stack and len(found) < MOST_FAULTS:
         item, expected, path = stack.pop()
+        if item is _MISSING:
+            found.append(Fault(path, "is required"))
+            continue
         children = _one(item, expected, path, found)
         stack.extend(reversed(children))
     return found
@@ -143,7 +147,7 @@ def _one(item: Any, shape: Any, path: str, found: list[Fault]) -> list[tuple[Any
         if not isinstance(item, dict):
             found.append(Fault(path, "must be an object"))
             return []
-        return _members(item, shape, path, found)
+        return _members(item, shape, path)
     if isinstance(shape, MapOf):
         if not isinstance(item, dict):
             found.append(Fault(path, "must be an object"))
@@ -164,9 +168,7 @@ def _one(item: Any, shape: Any, path: str, found: list[Fault]) -> list[tuple[Any
     return []
 
 
-def _members(
-    item: dict[str, Any], shape: dict[str, Any], path: str, found: list[Fault]
-) -> list[tuple[Any, Any, str]]:
+def _members(item: dict[str, Any], shape: dict[str, Any], path: str) -> list[tuple[Any, Any, str]]:
     children = []
     for key, expected in shape.items():
         name = key.rstrip("!")
@@ -174,7 +176,7 @@ def _members(
         if child is not None:
             children.append((child, expected, path + step(name)))
         elif key.endswith("!"):
-            found.append(Fault(path + step(name), "is required"))
+            children.append((_MISSING, expected, path + step(name)))
     return children
 
 

@@ -22,7 +22,7 @@ def parse(text: str) -> int:
     """
     match = _TIME.fullmatch(text.strip())
     if not match:
-        raise ValueError(text)
+        raise ValueError(f"no ISO 8601 time: {text!r}")
     year, month, day, hour, minute = (int(part) for part in match.groups()[:5])
     # A leap second is the last second of its minute: order is all that counts here.
     second = min(int(match[6] or 0), 59)
@@ -37,7 +37,7 @@ def _offset(text: str | None) -> int:
     digits = text[1:].replace(":", "").ljust(4, "0")
     hours, minutes = int(digits[:2]), int(digits[2:])
     if hours > 23 or minutes > 59:
-        raise ValueError(text)
+        raise ValueError(f"no offset from UTC: {text!r}")
     seconds = hours * 3600 + minutes * 60
     return -seconds if text[0] == "-" else seconds
 

@@ -12,7 +12,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,73 +130,87 @@ class Store:
     def head(self) -> Waiting | None:
         """The oldest event that waits, without taking it away."""
         self._expire()
-        rows = self.connection.execute("SELECT id, size, body FROM events ORDER BY id")
-        for number, size, body in rows:
-            if number in self._removed:
-                continue
+        while True:
+            row = self._first()
+            if row is None:
+                return None
+            number, size, body = row
             try:
                 return Waiting(number, json.loads(body))
             except ValueError:
-                rows.close()
                 self._drop("unreadable", [(number, size)])
-                return self.head()
-        return None
+
+    def _first(self) -> tuple[int, int, str] | None:
+        rows = self.connection.execute("SELECT id, size, body FROM events ORDER BY id")
+        try:
+            return next((row for row in rows if row[0] not in self._removed), None)
+        finally:
+            rows.close()
 
     def done(self, number: int) -> None:
         """Take away an event that the target has."""
         if number in self._removed:
             return
+        size = self._size_of(number)
+        if size is None:
+            return
         try:
             with self._transaction() as run:
-                row = run("DELETE FROM events WHERE id = ? RETURNING size", (number,)).fetchall()
-                for late in self._removed:
-                    run("DELETE FROM events WHERE id = ?", (late,))
-                self._add("delivered", 1)
+                for gone in (number, *self._removed):
+                    run("DELETE FROM events WHERE id = ?", (gone,))
+                self._add("delivered", 1 + len(self._removed))
             self._removed.clear()
         except sqlite3.OperationalError:
             # A full disk cannot even forget: remember it here, so as not to send it again.
             self._removed.add(number)
-            row = [(0,)]
-        for (size,) in row:
-            self._bytes -= size
-            self._count -= 1
+        self._bytes -= size
+        self._count -= 1
 
     def bury(self, number: int, reason: str, answer: str) -> None:
         """Move an event that the target refuses to the dead letters."""
+        size = self._size_of(number)
+        if size is None:
+            return
         with self._transaction() as run:
-            moved = run(
+            run(
                 "INSERT INTO dead (created, died, size, reason, answer, body)"
-                " SELECT created, ?, size, ?, ?, body FROM events WHERE id = ? RETURNING size",
+                " SELECT created, ?, size, ?, ?, body FROM events WHERE id = ?",
                 (time.time(), reason, answer, number),
-            ).fetchall()
+            )
             run("DELETE FROM events WHERE id = ?", (number,))
-            self._add("dead", len(moved))
-        for (size,) in moved:
-            self._bytes -= size
-            self._count -= 1
-            self._dead_bytes += size
+            self._add("dead", 1)
+        self._bytes -= size
+        self._count -= 1
+        self._dead_bytes += size
         self._bound_dead()
 
     def revive(self) -> int:
         """Put all dead letters at the end of the queue again; gives how many."""
+        number = self.dead_count()
         with self._transaction() as run:
-            revived = run(
+            run(
                 "INSERT INTO events (created, size, body)"
-                " SELECT ?, size, body FROM dead ORDER BY id RETURNING size",
+                " SELECT ?, size, body FROM dead ORDER BY id",
                 (time.time(),),
-            ).fetchall()
+            )
             run("DELETE FROM dead")
-        self._count += len(revived)
-        self._bytes += sum(size for (size,) in revived)
+        self._count += number
+        self._bytes += self._dead_bytes
         self._dead_bytes = 0
-        return len(revived)
+        return number
 
     def dead(self) -> Iterator[DeadLetter]:
         """The dead letters, oldest first."""
-        for row in self.connection.execute(
+        rows = self.connection.execute(
             "SELECT id, died, reason, answer, body FROM dead ORDER BY id"
-        ).fetchall():
-            yield DeadLetter(*row[:4], event=json.loads(row[4]))
+        ).fetchall()
+        for number, died, reason, answer, body in rows:
+            yield DeadLetter(number, died, reason, answer, json.loads(body))
+
+    def bodies(self) -> list[str]:
+        """All that waits, oldest first."""
+        rows = self.connection.execute("SELECT id, body FROM events ORDER BY id").fetchall()
+        return [body for number, body in rows if number not in self._removed]
 
     def pending(self) -> int:
         """How many events wait."""
@@ -247,8 +261,9 @@ class Store:
         oldest = now - self._max_age
         run = self.connection.execute
         old = run("SELECT id, size FROM events WHERE created < ?", (oldest,)).fetchall()
-        self._drop("too_old", [row for row in old if row[0] not in self._removed])
-        run("DELETE FROM dead WHERE died < ?", (oldest,))
+        with suppress(sqlite3.OperationalError):  # a full disk cannot forget; later, then
+            self._drop("too_old", [row for row in old if row[0] not in self._removed])
+            run("DELETE FROM dead WHERE died < ?", (oldest,))
         self._dead_bytes = int(run("SELECT coalesce(sum(size), 0) FROM dead").fetchone()[0])
 
     def _drop(self, reason: str, rows: list[tuple[int, int]]) -> None:
@@ -261,13 +276,16 @@ class Store:
         self._count -= len(rows)
         self._bytes -= sum(size for _, size in rows)
 
+    def _size_of(self, number: int) -> int | None:
+        row = self.connection.execute("SELECT size FROM events WHERE id = ?", (number,)).fetchone()
+        return None if row is None else int(row[0])
+
     def _bound_dead(self) -> None:
         while self._dead_bytes > self._max_bytes // DEAD_SHARE:
+            number, size = self.connection.execute(
+                "SELECT id, size FROM dead ORDER BY id LIMIT 1"
+            ).fetchone()
             with self._transaction() as run:
-                gone = run(
-                    "DELETE FROM dead WHERE id = (SELECT min(id) FROM dead) RETURNING size"
-                ).fetchall()
-                self._add(DROPPED + "dead_letters_full", len(gone))
-            if not gone:
-                return
-            self._dead_bytes -= gone[0][0]
+                run("DELETE FROM dead WHERE id = ?", (number,))
+                self._add(DROPPED + "dead_letters_full", 1)
+            self._dead_bytes -= size

@@ -1,1 +1,7 @@
-"""lineage"""
+"""Lineage from plans: what each column is made of, and what the rows depend on."""
+
+from spark_lineage.lineage.derive import derive
+from spark_lineage.lineage.model import Lineage
+from spark_lineage.lineage.options import LineageOptions
+
+__all__ = ["Lineage", "LineageOptions", "derive"]

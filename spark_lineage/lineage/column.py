@@ -21,14 +21,16 @@ NOTHING: Final[frozenset[str]] = frozenset()
 class Origin:
     """How a column's text is made when it is asked for: an expression over columns, or words."""
 
-    __slots__ = ("columns", "expression", "words")
+    __slots__ = ("branches", "columns", "expression", "words")
 
     def __init__(
         self,
         words: str | None = None,
         expression: int | None = None,
         columns: Mapping[int, Column] | None = None,
+        branches: list[Column] | None = None,
     ) -> None:
+        self.branches = branches
         self.words = words
         self.expression = expression
         self.columns = columns
@@ -101,7 +103,8 @@ def merge(columns: list[Column], origin: Origin | None = None) -> Column:
         names = list(first.parts or ())
         if all(list(column.parts or ()) == names for column in columns):
             parts = _merge_parts(columns, names)
-    return Column(lanes, type_, origin or first.origin, system, opaque, issues, parts)
+    origin = origin or Origin(branches=columns)
+    return Column(lanes, type_, origin, system, opaque, issues, parts)
 
 
 def _merge_parts(columns: list[Column], names: list[str]) -> dict[str, Column]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from spark_lineage.lineage.column import AGGREGATE, BARE, DERIVED, NOTHING, Column, Origin
-from spark_lineage.lineage.expressions.table import ATTRIBUTE, CONSTANT, GENERIC, TRANSPARENT
+from spark_lineage.lineage.handlers import ATTRIBUTE, CONSTANT, GENERIC, TRANSPARENT
 from spark_lineage.lineage.lanes import COMPOSE, FIRST_INDIRECT, VALUE, Lanes, add
 
 if TYPE_CHECKING:

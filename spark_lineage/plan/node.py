@@ -152,6 +152,11 @@ class Record:
         position = self.shapes[row[0]].position.get("exprId")
         return number(row[position]) if position is not None else None
 
+    def type_text(self, raw: Raw) -> str | None:
+        """A data type: the simple name, or the JSON object of a nested type."""
+        text = self.text(raw)
+        return text.strip('"') if text else text
+
     def name(self, ref: int) -> str:
         """The name of a named expression."""
         row = self.rows[ref]
@@ -199,6 +204,10 @@ class _View:
     def text(self, field: str) -> str | None:
         """A field's text."""
         return self.record.text(self.raw(field))
+
+    def data_type(self, field: str = "dataType") -> str | None:
+        """A field's data type."""
+        return self.record.type_text(self.raw(field))
 
     def refs(self, field: str) -> list[int]:
         """The rows that a field refers to, in order."""

@@ -6,13 +6,12 @@ import http.server
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 
 import pytest
 
 from spark_lineage.agent import jar
 from tests.support.jobs import PLUGIN, Finished, Jobs
-from tests.support.validation import validate_event
+from tests.support.validation import validate
 
 SCRIPT = """
     import sys
@@ -40,7 +39,7 @@ def test_a_script_without_stop_ends_and_all_its_events_arrive(finished: Finished
     assert finished.code == 0, finished.stderr
     assert "rows 10" in finished.stdout
     for event in finished.events:
-        validate_event(event)
+        validate(event)
     runs: dict[str, list[str]] = {}
     for event in finished.events:
         runs.setdefault(event["run"]["runId"], []).append(event["eventType"])
@@ -115,9 +114,7 @@ def test_without_any_python_the_records_are_kept_and_replayed(jobs: Jobs) -> Non
     done = jobs.submit(script, {"spark.lineage.python": "/no/such/python"})
     assert done.code == 0, done.stderr
     assert done.events == []
-    warnings = [
-        line for line in done.stderr.splitlines() if "WARN" in line and "ineage" in line
-    ]
+    warnings = [line for line in done.stderr.splitlines() if "WARN" in line and "ineage" in line]
     assert len(warnings) == 1, warnings
     (records,) = jobs.spool.glob("records-*.jsonl")
     assert records.stat().st_mode & 0o777 == 0o600
@@ -134,12 +131,10 @@ def test_without_any_python_the_records_are_kept_and_replayed(jobs: Jobs) -> Non
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
     events = jobs.read()
     for event in events:
-        validate_event(event)
+        validate(event)
     assert len([e for e in events if e["eventType"] == "FAIL"]) == 1
     assert [
-        e["eventType"]
-        for e in events
-        if any(o["name"].endswith("numbers") for o in e["outputs"])
+        e["eventType"] for e in events if any(o["name"].endswith("numbers") for o in e["outputs"])
     ] == ["START", "COMPLETE"]
     assert not list(jobs.spool.glob("records-*.jsonl"))
 
@@ -173,8 +168,8 @@ class _Absent:
 
 
 @pytest.fixture
-def absent() -> Iterator[_Absent]:
-    yield _Absent()
+def absent() -> _Absent:
+    return _Absent()
 
 
 def test_events_for_an_absent_collector_wait_in_the_spool(jobs: Jobs, absent: _Absent) -> None:
@@ -230,7 +225,11 @@ def test_spark_sql_reports_too(jobs: Jobs) -> None:
     for key, value in conf.items():
         command += ["--conf", f"{key}={value}"]
     done = subprocess.run(
-        [*command, "-e", "CREATE TABLE t USING parquet AS SELECT id, id * 2 AS twice FROM range(3)"],
+        [
+            *command,
+            "-e",
+            "CREATE TABLE t USING parquet AS SELECT id, id * 2 AS twice FROM range(3)",
+        ],
         cwd=jobs.folder,
         env=jobs.environment(),
         capture_output=True,

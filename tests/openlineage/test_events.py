@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -30,6 +28,7 @@ from tests.openlineage.samples import (
     orders,
     run,
 )
+from tests.support.python import run_python
 from tests.support.validation import validate
 
 
@@ -374,5 +373,5 @@ def test_importing_the_builder_imports_no_openlineage():
         "import sys, spark_lineage.openlineage.events\n"
         "print([m for m in sys.modules if m.startswith('openlineage')])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    done = run_python(code)
+    assert done.stdout.strip() == "[]", done.stderr

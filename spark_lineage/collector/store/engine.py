@@ -10,7 +10,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    InterfaceError,
+    NoSuchModuleError,
+    OperationalError,
+    SQLAlchemyError,
+)
 from sqlalchemy.pool import StaticPool
 
 from spark_lineage.collector.store import schema
@@ -91,8 +97,12 @@ class Database:
         """A connection that sees one state throughout; raises :class:`BusyError`."""
         try:
             with self._reading, self.engine.connect() as connection:
+                if self.sqlite:
+                    connection.exec_driver_sql("BEGIN")
+                else:
+                    connection.execution_options(isolation_level="REPEATABLE READ")
                 yield connection
-        except DBAPIError as error:
+        except (OperationalError, InterfaceError) as error:
             raise BusyError(_cause(error)) from error
 
     @contextmanager
@@ -112,7 +122,7 @@ class Database:
                     connection.rollback()
                     raise
                 connection.commit()
-        except DBAPIError as error:
+        except (OperationalError, InterfaceError) as error:
             raise BusyError(_cause(error)) from error
 
     def close(self) -> None:

@@ -19,9 +19,7 @@ def chunks(items: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
         yield everything[start : start + size]
 
 
-def insert_new(
-    connection: Connection, table: Table, rows: Sequence[dict[str, Any]]
-) -> None:
+def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
     """Insert the rows that are not there yet, by any unique key."""
     if not rows:
         return
@@ -29,9 +27,7 @@ def insert_new(
     connection.execute(dialect.insert(table).on_conflict_do_nothing(), list(rows))
 
 
-def ids(
-    connection: Connection, table: Table, rows: dict[str, dict[str, Any]]
-) -> dict[str, int]:
+def ids(connection: Connection, table: Table, rows: dict[str, dict[str, Any]]) -> dict[str, int]:
     """The id of each row by its digest, made where it is new."""
     found = _find(connection, table, rows)
     missing = [{"digest": key, **row} for key, row in rows.items() if key not in found]

@@ -69,7 +69,6 @@ datasets = Table(
     Column("digest", Text, nullable=False, unique=True),
     Column("namespace", Text, nullable=False),
     Column("name", Text, nullable=False),
-    Column("schema_order", Text),
     Column("lifecycle", Text),
     Column("lifecycle_order", Text),
 )
@@ -95,9 +94,19 @@ columns = Table(
     Column("path", Text, nullable=False),
     Column("root", Text, nullable=False),
     Column("type", Text),
-    Column("type_order", Text),
     Column("position", Integer),
     Index("columns_of_dataset", "dataset_id"),
+)
+schema_versions = Table(
+    "schema_versions",
+    metadata,
+    _id(),
+    _ref("dataset_id", "datasets"),
+    Column("hash", Text, nullable=False),
+    Column("output", Boolean, nullable=False),
+    Column("order", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    UniqueConstraint("dataset_id", "hash", "output"),
 )
 jobs = Table(
     "jobs",
@@ -141,6 +150,7 @@ run_inputs = Table(
     metadata,
     Column("run_id", _ID, ForeignKey("runs.id"), primary_key=True),
     Column("dataset_id", _ID, ForeignKey("datasets.id"), primary_key=True),
+    Index("run_inputs_of_dataset", "dataset_id", "run_id"),
 )
 # Losses that agents report, the most that each application ever said of a reason.
 losses = Table(
@@ -206,8 +216,6 @@ edges = Table(
     _ref("in_id", "columns"),
     Column("kind", Text, nullable=False),
     Column("masking", Boolean, nullable=False),
-    Column("first_seen", BigInteger),
-    Column("last_seen", BigInteger),
     Column("closed", BigInteger),
     UniqueConstraint("job_id", "out_id", "in_id", "kind", "masking"),
     Index("edges_up", "out_id"),

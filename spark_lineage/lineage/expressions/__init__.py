@@ -15,6 +15,6 @@ from spark_lineage.lineage.expressions import (  # noqa: F401  (importing regist
     subqueries,
     windows,
 )
-from spark_lineage.lineage.expressions.table import handler_of
+from spark_lineage.lineage.handlers import handler_of
 
 __all__ = ["handler_of"]

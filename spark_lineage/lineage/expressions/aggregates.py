@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from spark_lineage.lineage.column import AGGREGATE
-from spark_lineage.lineage.expressions.table import expression
+from spark_lineage.lineage.handlers import expression
 from spark_lineage.lineage.gather import Gather
-from spark_lineage.lineage.lanes import AGGREGATED, COUNTED, TESTED
+from spark_lineage.lineage.lanes import AGGREGATED, COUNTED, FIRST_INDIRECT, TESTED
 
 
 @expression("AggregateExpression")
@@ -18,8 +18,9 @@ def aggregate(gather: Gather, row: list[Any], lane: int) -> int:
     gather.push(function, AGGREGATED[lane])
     if type(clause) is int:
         gather.push(clause, TESTED[lane])
-    # The value of an aggregate over no column is made by the rows there are.
-    gather.system = True
+    if lane < FIRST_INDIRECT:
+        # The value of an aggregate over no column is made by the rows there are.
+        gather.system = True
     return AGGREGATE
 
 

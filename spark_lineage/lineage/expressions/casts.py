@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spark_lineage.lineage.column import BARE, DERIVED
-from spark_lineage.lineage.expressions.table import expression, transparent
+from spark_lineage.lineage.handlers import expression, transparent
 from spark_lineage.lineage.gather import Gather
 from spark_lineage.lineage.lanes import VALUE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spark_lineage.lineage.column import BARE, DERIVED
-from spark_lineage.lineage.expressions.table import expression
+from spark_lineage.lineage.handlers import expression
 from spark_lineage.lineage.gather import Gather
 from spark_lineage.lineage.lanes import TESTED, VALUE
 
@@ -31,6 +31,15 @@ def if_(gather: Gather, row: list[Any], lane: int) -> int:
     gather.push(test, TESTED[lane])
     gather.push(then, VALUE[lane])
     gather.push(otherwise, VALUE[lane])
+    return DERIVED
+
+
+@expression("NullIfResult")
+def null_if_result(gather: Gather, row: list[Any], lane: int) -> int:
+    """Spark 4.3's ``if(test, NULL, value)`` of NULLIF."""
+    test, value = row[1]
+    gather.push(test, TESTED[lane])
+    gather.push(value, VALUE[lane])
     return DERIVED
 
 

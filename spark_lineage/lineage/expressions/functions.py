@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from spark_lineage.lineage.column import AGGREGATE, DERIVED
-from spark_lineage.lineage.expressions.table import expression
+from spark_lineage.lineage.handlers import expression
 from spark_lineage.lineage.gather import Gather
-from spark_lineage.lineage.lanes import AGGREGATED, MASK, MASKED, VALUE
+from spark_lineage.lineage.lanes import AGGREGATED, FIRST_INDIRECT, MASK, MASKED, VALUE
 from spark_lineage.plan.node import number
 
 #: PythonEvalType of functions that take a group (SQL_GROUPED_AGG_* and SQL_WINDOW_AGG_*).
@@ -59,7 +59,7 @@ def masked(gather: Gather, row: list[Any], lane: int) -> int:
 def system(gather: Gather, row: list[Any], lane: int) -> int:
     """The clock, chance or the engine makes the value."""
     gather.push_all(row[1] or (), VALUE[lane])
-    gather.system = True
+    gather.system |= lane < FIRST_INDIRECT
     return DERIVED
 
 
@@ -87,6 +87,5 @@ def opaque(gather: Gather, row: list[Any], lane: int) -> int:
     if name.lower() in fold.masking_names:
         inner |= MASK
     gather.push_all(row[1] or (), inner)
-    if grouped:
-        gather.system = True
+    gather.system |= grouped and lane < FIRST_INDIRECT
     return AGGREGATE if grouped else DERIVED

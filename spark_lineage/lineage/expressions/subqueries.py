@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from spark_lineage.lineage.column import BARE, DERIVED
-from spark_lineage.lineage.expressions.table import expression
+from spark_lineage.lineage.handlers import expression
 from spark_lineage.lineage.gather import Gather
-from spark_lineage.lineage.lanes import FILTERED, VALUE, add
+from spark_lineage.lineage.lanes import FILTERED, FIRST_INDIRECT, VALUE, add
 
 
 def _plan(gather: Gather, row: list[Any]) -> int:
@@ -52,7 +52,7 @@ def exists(gather: Gather, row: list[Any], lane: int) -> int:
     state = fold.state(_plan(gather, row))
     add(gather.lanes, fold.fill_lanes(state.rows, gather), FILTERED[lane])
     gather.issues |= state.issues
-    gather.system = True
+    gather.system |= lane < FIRST_INDIRECT
     return DERIVED
 
 

@@ -117,7 +117,10 @@ final class Shape {
     if (type.isArray()) {
       return Role.ARRAY;
     }
-    if (type.isEnum() || is("java.lang.Enum") || is("scala.Enumeration$Value")) {
+    if (is("java.lang.Enum")
+        || is("scala.Enumeration$Value")
+        || is("java.lang.Class")
+        || is("org.apache.spark.sql.types.Decimal")) {
       return Role.TEXT;
     }
     if (is("scala.Product")) {

@@ -1,4 +1,4 @@
-"""``spark-lineage submit-args`` and ``spark-lineage jar``: what spark-submit needs."""
+"""``spark-lineage submit-args``: the options that turn lineage on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def arguments(url: str | None = None, python: str | None = None) -> list[str]:
     return options
 
 
-def submit_args(
+def command(
     url: Annotated[str | None, typer.Option(help="The collector's address.")] = None,
     python: Annotated[
         str, typer.Option(help="The Python of the agent on the driver's machine.")
@@ -47,10 +47,3 @@ def submit_args(
             err=True,
         )
     typer.echo(" ".join(options))
-
-
-def jar() -> None:
-    """Print the path of the bridge's jar."""
-    from spark_lineage.agent import jar as bridge
-
-    typer.echo(str(bridge.path()))

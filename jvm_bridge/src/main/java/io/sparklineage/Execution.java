@@ -1,0 +1,90 @@
+package io.sparklineage;
+
+import java.util.Collections;
+import java.util.List;
+
+/** One execution between its start and its end. Confined to the listener bus thread. */
+final class Execution {
+
+  final long id;
+  long rootId;
+  String description;
+  String callSite;
+  long startTime;
+  List<Object> jobTags = Collections.emptyList();
+  String jobGroup;
+
+  /** Found at the start if the query was there, else at the end. */
+  String sessionJson;
+  String sessionId;
+  String sql;
+  Boolean stars;
+
+  String name;
+  Long endTime;
+  Throwable failure;
+  String failureText;
+
+  Execution(long id) {
+    this.id = id;
+    this.rootId = id;
+  }
+
+  void write(StringBuilder to, Redactor redactor) {
+    Json.key(to, "execution").append('{');
+    Json.field(to, "id", id);
+    Json.field(to, "rootId", rootId);
+    Json.field(to, "sessionId", sessionId);
+    Json.field(to, "thread", (String) null);
+    Json.field(to, "description", Limits.cut(redactor.message(description), Limits.TEXT));
+    Json.field(to, "callSite", Limits.cut(redactor.message(callSite), Limits.TEXT));
+    Json.field(to, "sql", Limits.cut(redactor.sql(sql), Limits.TEXT * 4));
+    Json.field(to, "name", name);
+    Json.field(to, "startTime", startTime);
+    Json.key(to, "endTime").append(endTime);
+    Json.field(to, "outcome", endTime == null ? null : failed() ? "FAILURE" : "SUCCESS");
+    Json.key(to, "error");
+    writeError(to, redactor);
+    Json.key(to, "stars").append(stars);
+    Json.key(to, "jobTags").append('[');
+    for (int i = 0; i < jobTags.size(); i++) {
+      if (i > 0) {
+        to.append(',');
+      }
+      Json.quote(to, String.valueOf(jobTags.get(i)));
+    }
+    to.append("]}");
+  }
+
+  private boolean failed() {
+    return failure != null || failureText != null && !failureText.isEmpty();
+  }
+
+  private void writeError(StringBuilder to, Redactor redactor) {
+    if (!failed()) {
+      to.append("null");
+      return;
+    }
+    to.append('{');
+    Json.field(to, "class", failure == null ? null : failure.getClass().getName());
+    String message = failure == null ? failureText : failure.getMessage();
+    Json.field(to, "message", Limits.cut(redactor.message(message), 4_096));
+    Json.field(to, "stack", failure == null ? null : redactor.message(stack(failure)));
+    to.append('}');
+  }
+
+  /** The first frames of the failure and of its causes; a whole trace repeats the plan. */
+  private static String stack(Throwable failure) {
+    StringBuilder text = new StringBuilder();
+    Throwable at = failure;
+    for (int depth = 0; at != null && depth < 5 && text.length() < 8_192; depth++) {
+      text.append(depth == 0 ? "" : "Caused by: ").append(at.getClass().getName()).append('\n');
+      StackTraceElement[] frames = at.getStackTrace();
+      for (int i = 0; i < Math.min(frames.length, 20); i++) {
+        text.append("  at ").append(frames[i]).append('\n');
+      }
+      at = at.getCause() == at ? null : at.getCause();
+    }
+    return text.toString();
+  }
+}

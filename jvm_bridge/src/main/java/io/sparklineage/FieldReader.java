@@ -1,0 +1,161 @@
+package io.sparklineage;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Reads the fields of a tree or product that stand in its row: the constructor's parameters, but
+ * for a few classes that docs/record.md names. Stateless.
+ */
+abstract class FieldReader {
+
+  private static final String EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions.";
+  private static final FieldReader CONSTRUCTOR = new Constructor();
+  private static final Map<String, FieldReader> SPECIAL = new HashMap<>();
+
+  static {
+    SPECIAL.put(
+        EXPRESSIONS + "Alias", new Accessors("child", "name", "exprId", "explicitMetadata"));
+    SPECIAL.put(EXPRESSIONS + "Literal", new LiteralText());
+    for (String cast : new String[] {"Cast", "AnsiCast", "TryCast", "UpCast"}) {
+      SPECIAL.put(EXPRESSIONS + cast, new CastTypes());
+    }
+    SPECIAL.put(
+        "org.apache.spark.sql.execution.columnar.CachedRDDBuilder", new CachedPlan());
+  }
+
+  static FieldReader of(Shape shape) {
+    return SPECIAL.getOrDefault(shape.fullName, CONSTRUCTOR);
+  }
+
+  abstract String[] names(scala.Product object, Shape shape);
+
+  abstract Object[] values(scala.Product object, Shape shape);
+
+  private static final class Constructor extends FieldReader {
+    @Override
+    String[] names(scala.Product object, Shape shape) {
+      return shape.fields(object);
+    }
+
+    @Override
+    Object[] values(scala.Product object, Shape shape) {
+      Object[] values = new Object[shape.fields(object).length];
+      for (int i = 0; i < values.length; i++) {
+        values[i] = object.productElement(i);
+      }
+      return values;
+    }
+  }
+
+  private static final class Accessors extends FieldReader {
+    private final String[] names;
+
+    Accessors(String... names) {
+      this.names = names;
+    }
+
+    @Override
+    String[] names(scala.Product object, Shape shape) {
+      return names;
+    }
+
+    @Override
+    Object[] values(scala.Product object, Shape shape) {
+      Object[] values = new Object[names.length];
+      for (int i = 0; i < values.length; i++) {
+        values[i] = SparkCompat.call(object, names[i]);
+      }
+      return values;
+    }
+  }
+
+  /** A cast also says from what: a cast that changes nothing is none. */
+  private static final class CastTypes extends FieldReader {
+    @Override
+    String[] names(scala.Product object, Shape shape) {
+      String[] fields = shape.fields(object);
+      String[] names = java.util.Arrays.copyOf(fields, fields.length + 1);
+      names[fields.length] = "fromType";
+      return names;
+    }
+
+    @Override
+    Object[] values(scala.Product object, Shape shape) {
+      Object[] fields = CONSTRUCTOR.values(object, shape);
+      Object[] values = java.util.Arrays.copyOf(fields, fields.length + 1);
+      values[fields.length] = typeOf(SparkCompat.call(object, "child"));
+      return values;
+    }
+
+    private static Object typeOf(Object child) {
+      try {
+        return SparkCompat.call(child, "dataType");
+      } catch (RuntimeException e) {
+        // An unresolved child has no type.
+        return null;
+      }
+    }
+  }
+
+  private static final class LiteralText extends FieldReader {
+    private static final String[] NAMES = {"value", "dataType"};
+
+    @Override
+    String[] names(scala.Product object, Shape shape) {
+      return NAMES;
+    }
+
+    @Override
+    Object[] values(scala.Product object, Shape shape) {
+      return new Object[] {text(object, object.productElement(0)), object.productElement(1)};
+    }
+
+    /** Huge values are cut before they are turned into text. */
+    private static String text(Object literal, Object value) {
+      if (value == null) {
+        return null;
+      }
+      Shape shape = Shape.of(value);
+      if (shape.role == Shape.Role.STRING && !(value instanceof String)) {
+        Object head = SparkCompat.callWith(value, "substring", 0, Limits.LITERAL + 1);
+        return Limits.cut(head.toString(), Limits.LITERAL);
+      }
+      if (value instanceof byte[]) {
+        return hex((byte[]) value);
+      }
+      Object elements = SparkCompat.call(value, "numElements");
+      if (elements instanceof Integer && (Integer) elements > Limits.LIST) {
+        return "(" + elements + " elements)";
+      }
+      return Limits.cut(literal.toString(), Limits.LITERAL);
+    }
+
+    private static String hex(byte[] bytes) {
+      StringBuilder text = new StringBuilder("0x");
+      for (int i = 0; i < Math.min(bytes.length, Limits.LITERAL / 2); i++) {
+        text.append(String.format("%02X", bytes[i]));
+      }
+      return bytes.length > Limits.LITERAL / 2 ? text.append('…').toString() : text.toString();
+    }
+  }
+
+  /** What a cached relation was computed from; Spark 3.x knows it by the physical plan's link. */
+  private static final class CachedPlan extends FieldReader {
+    private static final String[] NAMES = {"tableName", "logicalPlan"};
+
+    @Override
+    String[] names(scala.Product object, Shape shape) {
+      return NAMES;
+    }
+
+    @Override
+    Object[] values(scala.Product object, Shape shape) {
+      Object logical = SparkCompat.call(object, "logicalPlan");
+      if (logical == null) {
+        logical = SparkCompat.callOption(SparkCompat.call(object, "cachedPlan"), "logicalLink");
+      }
+      return new Object[] {SparkCompat.call(object, "tableName"), logical};
+    }
+  }
+}

@@ -1,0 +1,114 @@
+package io.sparklineage;
+
+import java.util.ArrayDeque;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+
+/** What only the parsed plan tells: the statement's text, and whether a star stood in it. */
+final class ParsedFacts {
+
+  private static final int MOST_NODES = 20_000;
+  private static final String STAR = "org.apache.spark.sql.catalyst.analysis.Star";
+  private static final Pattern STATEMENT =
+      Pattern.compile(
+          "(?is)\\s*(?:/\\*.*?\\*/\\s*|--[^\\n]*\\n\\s*)*(?:select|with|insert|create|replace|merge"
+              + "|update|delete|truncate|alter|drop|cache|load|from|table|values|use|set|refresh"
+              + "|analyze|msck|show|describe|explain|call|optimize|copy)\\b.*");
+
+  private ParsedFacts() {}
+
+  /**
+   * The text of the statement: Spark keeps it with the nodes it parsed, but not for each command
+   * in each version; servers put it into the description.
+   */
+  static String sql(LogicalPlan parsed, LogicalPlan analyzed, String description) {
+    String text = textOf(analyzed);
+    if (text == null) {
+      text = textOf(parsed);
+    }
+    boolean statement = description != null && STATEMENT.matcher(description).matches();
+    return text == null && statement ? description : text;
+  }
+
+  private static String textOf(TreeNode<?> plan) {
+    return plan == null ? null : (String) SparkCompat.unwrap(plan.origin().sqlText());
+  }
+
+  /** Null: not known, the plan is too large to look through. */
+  static Boolean stars(Object parsed) {
+    Deque<Object> stack = new ArrayDeque<>();
+    Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+    stack.push(parsed);
+    while (!stack.isEmpty()) {
+      Object node = stack.pop();
+      if (!seen.add(node)) {
+        continue;
+      }
+      if (seen.size() > MOST_NODES) {
+        return null;
+      }
+      Shape shape = Shape.of(node);
+      if (shape.is(STAR) || shape.simpleName.equals("UnresolvedRegex")) {
+        return true;
+      }
+      // A plan that is analyzed already (of a DataFrame below) has no star left.
+      boolean done =
+          shape.role == Shape.Role.PLAN && Boolean.TRUE.equals(SparkCompat.call(node, "analyzed"));
+      if (!done && !isCount(node, shape)) {
+        pushAll(((scala.Product) node), stack);
+        pushTrees(SparkCompat.children(node), stack, 0);
+      }
+    }
+    return false;
+  }
+
+  /** The star of {@code count(*)} stands for no column. */
+  private static boolean isCount(Object node, Shape shape) {
+    if (!shape.simpleName.equals("UnresolvedFunction")) {
+      return false;
+    }
+    List<Object> name = SparkCompat.list(SparkCompat.call(node, "nameParts"));
+    return !name.isEmpty() && "count".equalsIgnoreCase(String.valueOf(name.get(name.size() - 1)));
+  }
+
+  private static void pushAll(scala.Product node, Deque<Object> stack) {
+    for (int i = 0; i < node.productArity(); i++) {
+      pushTrees(node.productElement(i), stack, 0);
+    }
+  }
+
+  private static void pushTrees(Object value, Deque<Object> stack, int nesting) {
+    if (value == null || nesting > 3) {
+      return;
+    }
+    Shape shape = Shape.of(value);
+    switch (shape.role) {
+      case PLAN:
+      case EXPRESSION:
+        stack.push(value);
+        break;
+      case OPTION:
+        pushTrees(SparkCompat.unwrap(value), stack, nesting);
+        break;
+      case ITERABLE:
+      case JAVA_COLLECTION:
+        for (Object element : Elements.of(value).kept) {
+          pushTrees(element, stack, nesting + 1);
+        }
+        break;
+      case TUPLE:
+        scala.Product tuple = (scala.Product) value;
+        for (int i = 0; i < tuple.productArity(); i++) {
+          pushTrees(tuple.productElement(i), stack, nesting + 1);
+        }
+        break;
+      default:
+    }
+  }
+}

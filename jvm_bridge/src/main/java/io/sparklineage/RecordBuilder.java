@@ -1,0 +1,177 @@
+package io.sparklineage;
+
+import java.util.Map;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.QueryExecution;
+
+/**
+ * Puts a record together: the envelope of docs/record.md and the plans' tables.
+ *
+ * <p>A plan that cannot be had leaves its place empty and its reason in {@code truncated}; the
+ * rest of the record stands. Not thread-safe: one belongs to one record.
+ */
+final class RecordBuilder {
+
+  static final int FORMAT_VERSION = 1;
+  private static final String[] NO_PLANS = {"null", "null"};
+
+  /** Which plans are taken. */
+  enum Plans {
+    /** The analyzed one, if it is there. */
+    START,
+    /** All that are there. */
+    END,
+    /** The analyzed and the optimized one, made now if they are not there (the user asked). */
+    ASKED
+  }
+
+  private final AppFacts app;
+  private final Limits limits;
+  private String truncated;
+  /** What went wrong with a plan, for the count of failures; null if nothing did. */
+  private Throwable failure;
+
+  RecordBuilder(AppFacts app, Limits limits) {
+    this.app = app;
+    this.limits = limits;
+  }
+
+  String truncated() {
+    return truncated;
+  }
+
+  Throwable failure() {
+    return failure;
+  }
+
+  /** The record but for its head, which the queue adds ({@link #head}). */
+  String execution(Execution execution, QueryExecution query, Plans wanted, Clients.Client client) {
+    LogicalPlan analyzed = query == null ? null : plan(query, "analysis", wanted);
+    if (query != null) {
+      describe(execution, query, analyzed, client);
+    }
+    StringBuilder out = new StringBuilder(8192);
+    begin(out, "execution", wanted == Plans.END ? "END" : "START");
+    execution.write(out, app.redactor);
+    Json.key(out, "session").append(execution.sessionJson);
+    PlanEncoder encoder = new PlanEncoder(limits, app.redactor);
+    String scans = "\"scans\":[],\"writes\":[]";
+    String[] plans = NO_PLANS.clone();
+    if (analyzed != null) {
+      plans[0] = encode(encoder, analyzed, "analyzed");
+    }
+    if (query != null && wanted == Plans.END) {
+      scans = scans(encoder, query);
+    }
+    if (query != null && wanted != Plans.START && !plans[0].equals("null")) {
+      LogicalPlan optimized = plan(query, "optimization", wanted);
+      if (optimized != null) {
+        plans[1] = encode(encoder, optimized, "optimized");
+      }
+    }
+    encoder.writeTables(out);
+    Json.key(out, "plans").append("{\"analyzed\":").append(plans[0]);
+    out.append(",\"optimized\":").append(plans[1]).append("},").append(scans);
+    return out.append('}').toString();
+  }
+
+  /** The record of an application's start or end. */
+  String application(String phase, Long exitCode) {
+    StringBuilder out = new StringBuilder(512);
+    begin(out, "application", phase);
+    if (phase.equals("END")) {
+      Json.key(out, "outcome").append("{\"exitCode\":").append(exitCode).append('}');
+    }
+    return out.append('}').toString();
+  }
+
+  private void begin(StringBuilder out, String kind, String phase) {
+    Json.quote(out, "kind");
+    out.append(':');
+    Json.quote(out, kind);
+    Json.field(out, "phase", phase);
+    app.write(out);
+  }
+
+  /** What comes first in a record, once it is known. */
+  static String head(long sequence, long nanos, Map<String, Long> dropped, String truncated) {
+    StringBuilder out = new StringBuilder("{");
+    Json.field(out, "formatVersion", FORMAT_VERSION);
+    Json.field(out, "sequence", sequence);
+    Json.key(out, "bridge").append('{');
+    Json.field(out, "version", Version.TEXT);
+    Json.field(out, "captureNanos", nanos);
+    Json.numbers(out, "dropped", dropped);
+    Json.field(out, "truncated", truncated);
+    return out.append("},").toString();
+  }
+
+  private void describe(
+      Execution execution, QueryExecution query, LogicalPlan analyzed, Clients.Client client) {
+    try {
+      if (execution.sessionJson == null) {
+        Object session = SparkCompat.sessionOf(query);
+        execution.sessionId = SessionFacts.id(session);
+        execution.sessionJson = SessionFacts.json(session, app, client);
+      }
+      if (execution.sql == null) {
+        String known = client != null && client.statement != null ? client.statement : null;
+        execution.sql =
+            known == null
+                ? ParsedFacts.sql(query.logical(), analyzed, execution.description)
+                : known;
+      }
+      if (execution.stars == null) {
+        execution.stars = ParsedFacts.stars(query.logical());
+      }
+    } catch (Throwable e) {
+      failed("session", e);
+    }
+  }
+
+  /** A plan that the query has made already; on the bus thread nothing is made. */
+  private LogicalPlan plan(QueryExecution query, String phase, Plans wanted) {
+    try {
+      if (wanted == Plans.ASKED || SparkCompat.finished(query, phase)) {
+        return phase.equals("analysis") ? query.analyzed() : query.optimizedPlan();
+      }
+    } catch (Throwable e) {
+      // Spark throws the error of the analysis again; that one is the job's, not ours.
+      truncate(phase + ": " + e.getClass().getName());
+    }
+    return null;
+  }
+
+  private String encode(PlanEncoder encoder, Object plan, String which) {
+    try {
+      return String.valueOf(encoder.plan(plan));
+    } catch (Limits.Exceeded e) {
+      truncate(which + " plan left out: " + e.getMessage());
+    } catch (Throwable e) {
+      failed(which, e);
+    }
+    return "null";
+  }
+
+  private String scans(PlanEncoder encoder, QueryExecution query) {
+    try {
+      if (SparkCompat.finished(query, "planning")) {
+        return new ScanFacts(encoder).json(query.executedPlan());
+      }
+    } catch (Limits.Exceeded e) {
+      truncate("scans left out: " + e.getMessage());
+    } catch (Throwable e) {
+      failed("scans", e);
+    }
+    return "\"scans\":[],\"writes\":[]";
+  }
+
+  private void failed(String where, Throwable e) {
+    failure = e;
+    truncate(where + ": " + e.getClass().getName());
+  }
+
+  private void truncate(String reason) {
+    truncated = truncated == null ? reason : truncated + "; " + reason;
+  }
+}

@@ -1,0 +1,126 @@
+package io.sparklineage;
+
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.regex.PatternSyntaxException;
+
+/**
+ * Takes secrets out of texts before they enter a record.
+ *
+ * <p>Keys are judged by Spark's own {@code spark.redaction.regex} and by a list of ours, since
+ * Spark's default knows neither {@code pwd} nor {@code credential}. Immutable and thread-safe.
+ */
+final class Redactor {
+
+  static final String MASK = "*********(redacted)";
+  static final String SPARK_DEFAULT = "(?i)secret|password|token|access[.]?key";
+
+  private static final String WORDS =
+      "(?:secret|passw(?:or)?d|passphrase|pwd|token|credential|signature"
+          + "|(?:access|api|account|private|shared|encryption)[._-]?key)";
+  private static final Pattern OUR_KEYS = Pattern.compile("(?i)" + WORDS);
+
+  /** user:password@ of a URL; a bucket or container before @ has no colon and stays. */
+  private static final Pattern USER_INFO =
+      Pattern.compile("://[^/\\s:@?#'\"]*:[^/\\s?#'\"]*@");
+  private static final Pattern ORACLE =
+      Pattern.compile("(?i)(jdbc:oracle:\\w+:)[^/@\\s'\"]+/[^@\\s]+@");
+  private static final Pattern PARAMETER =
+      Pattern.compile("(?i)([?&;,][\\w.\\-]*(?:" + WORDS + "|\\bsig)[\\w.\\-]*=)[^&;,\\s'\")]+");
+  private static final Pattern QUOTED =
+      Pattern.compile(
+          "(?i)(['\"`]?[\\w.\\-]*" + WORDS + "[\\w.\\-]*['\"`]?(?:\\s*(?:=>|=|:)\\s*|\\s+))"
+              + "('(?:[^'\\\\]|\\\\.|'')*+'|\"(?:[^\"\\\\]|\\\\.)*+\")");
+  private static final Pattern IDENTIFIED =
+      Pattern.compile("(?i)(\\bIDENTIFIED\\s+(?:WITH\\s+\\S+\\s+)?(?:BY|AS)\\s+)('[^']*'|\"[^\"]*\"|\\S+)");
+  /** In what people write for people, and in SET, a value stands without quotes. */
+  private static final Pattern BARE =
+      Pattern.compile("(?i)([\\w.\\-]*" + WORDS + "[\\w.\\-]*\\s*[=:]\\s*)[^\\s&;,'\")]+");
+  private static final Pattern SET = Pattern.compile("(?is)\\s*SET\\b.*");
+
+  private final Pattern keys;
+  private final Pattern texts;
+
+  /** The regexes are Spark's settings; null or malformed ones are left out. */
+  Redactor(String keyRegex, String textRegex) {
+    this.keys = compile(keyRegex == null ? SPARK_DEFAULT : keyRegex);
+    this.texts = compile(textRegex);
+  }
+
+  private static Pattern compile(String regex) {
+    try {
+      return regex == null || regex.isEmpty() ? null : Pattern.compile(regex);
+    } catch (PatternSyntaxException e) {
+      return null;
+    }
+  }
+
+  /** Whether the value under this key is a secret. */
+  boolean isSecret(String key) {
+    return OUR_KEYS.matcher(key).find() || keys != null && keys.matcher(key).find();
+  }
+
+  /** The value as it may be shown under its key. */
+  String value(String key, String value) {
+    return value == null ? null : isSecret(key) ? MASK : text(value);
+  }
+
+  /** A text without the credentials of URLs and without quoted secrets. */
+  String text(String text) {
+    if (text == null || !suspicious(text)) {
+      return text;
+    }
+    String clean = text;
+    if (clean.indexOf('@') >= 0) {
+      clean = USER_INFO.matcher(clean).replaceAll("://");
+      clean = ORACLE.matcher(clean).replaceAll("$1@");
+    }
+    if (clean.indexOf('=') >= 0) {
+      clean = mask(PARAMETER, clean);
+    }
+    if (OUR_KEYS.matcher(clean).find()) {
+      clean = mask(QUOTED, clean);
+    }
+    if (texts != null) {
+      clean = texts.matcher(clean).replaceAll(Matcher.quoteReplacement(MASK));
+    }
+    return clean;
+  }
+
+  /** A statement: also IDENTIFIED BY, and SET, which needs no quotes. */
+  String sql(String sql) {
+    if (sql == null) {
+      return null;
+    }
+    String clean = mask(IDENTIFIED, text(sql));
+    return SET.matcher(clean).matches() ? mask(BARE, clean) : clean;
+  }
+
+  /** A message of an error or a log: also secrets without quotes. */
+  String message(String message) {
+    return message == null ? null : mask(BARE, sql(message));
+  }
+
+  private static String mask(Pattern pattern, String text) {
+    Matcher matcher = pattern.matcher(text);
+    return matcher.find() ? matcher.replaceAll("$1" + Matcher.quoteReplacement("'***'")) : text;
+  }
+
+  /** Column names and the like are the most of all texts: leave those at once. */
+  private boolean suspicious(String text) {
+    if (texts != null) {
+      return true;
+    }
+    for (int i = 0; i < text.length(); i++) {
+      switch (text.charAt(i)) {
+        case '@':
+        case '=':
+        case '\'':
+        case '"':
+          return true;
+        default:
+      }
+    }
+    return false;
+  }
+}

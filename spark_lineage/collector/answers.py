@@ -1,0 +1,262 @@
+"""The questions, answered as plain data (docs/collector.md shows each answer)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from spark_lineage.collector import graph, kinds
+from spark_lineage.collector.graph import Bounds, Node, Walk
+from spark_lineage.collector.resolve import Column, Dataset
+from spark_lineage.collector.steps import Steps
+from spark_lineage.collector.store import schema
+from spark_lineage.collector.store.rows import chunks
+from spark_lineage.collector.times import show
+
+Answer = dict[str, Any]
+
+
+def explain_column(connection: Connection, column: Column, bounds: Bounds) -> Answer:
+    """Where a column comes from and how it is made, step by step upstream."""
+    if column.id is None:
+        raise ValueError("a column is needed")
+    walk = graph.upstream(connection, [column.id], bounds)
+    ordered = _ordered(walk)
+    numbers = {node.id: number for number, node in enumerate(ordered)}
+    steps = Steps(connection, ordered, numbers)
+    acts = graph.composed(walk, [column.id], up=True)
+    return {
+        "column": column.to_dict(),
+        **_bounds(bounds, walk),
+        "nodes": [
+            {
+                "node": numbers[node.id],
+                **node.to_dict(),
+                "data_type": node.type,
+                "distance": walk.distance[node.id],
+                "steps": steps.of_column(node),
+            }
+            for node in ordered
+        ],
+        "sources": [
+            {
+                **node.to_dict(),
+                "node": numbers[node.id],
+                "distance": walk.distance[node.id],
+                **_kinds(acts[node.id]),
+                "root": not walk.steps.get(node.id) and node.id not in walk.cut,
+            }
+            for node in ordered
+            if node.id != column.id
+        ],
+    }
+
+
+def explain_dataset(connection: Connection, dataset: Dataset) -> Answer:
+    """How each column of a data set is made, and what decides its rows; one step back."""
+    ids = graph.dataset_columns(connection, dataset.id)
+    nodes = graph.nodes(connection, ids)
+    steps = Steps(connection, nodes, {})
+    columns = []
+    for node in sorted(nodes, key=_place):
+        made = steps.of_column(node) if node.path is not None else []
+        if node.path is not None and (node.position is not None or made):
+            columns.append(
+                {
+                    "column": node.path,
+                    "data_type": node.type,
+                    "steps": [
+                        {key: value for key, value in step.items() if key not in _OF_RESULT}
+                        for step in made
+                    ],
+                }
+            )
+    return {
+        "dataset": dataset.to_dict(),
+        "symlinks": _symlinks(connection, dataset),
+        "columns": columns,
+        "results": steps.of_result(dataset.id),
+    }
+
+
+_OF_RESULT = ("rows", "datasets", "result_availability", "issues")
+
+
+def impact(connection: Connection, column: Column, bounds: Bounds) -> Answer:
+    """What depends on a column (or on all of a data set): columns, data sets and jobs."""
+    if column.id is None:
+        starts = graph.dataset_columns(connection, column.dataset.id)
+    else:
+        starts = [column.id]
+    walk = graph.downstream(connection, starts, bounds)
+    acts = graph.composed(walk, starts, up=False)
+    reached = [node for node in _ordered(walk) if node.id not in starts]
+    through = _first_steps(walk)
+    jobs = _jobs(connection, {edge.job_id for _, edge in through.values()} | _all_jobs(walk))
+    return {
+        "column": column.to_dict(),
+        **_bounds(bounds, walk),
+        "columns": [
+            {
+                **node.to_dict(),
+                "data_type": node.type,
+                "distance": walk.distance[node.id],
+                **_kinds(acts[node.id]),
+                "through": walk.nodes[through[node.id][0]].to_dict(),
+                "job": jobs[through[node.id][1].job_id]["job"],
+            }
+            for node in reached
+            if node.path is not None
+        ],
+        "datasets": _datasets(walk, reached, acts),
+        "jobs": _used_jobs(walk, jobs),
+        "readers": _readers(connection, {node.dataset_id for node in walk.nodes.values()}),
+    }
+
+
+def _ordered(walk: Walk) -> list[Node]:
+    return sorted(walk.nodes.values(), key=lambda node: (walk.distance[node.id], *_place(node)))
+
+
+def _place(node: Node) -> tuple[Any, ...]:
+    position = 1 << 31 if node.position is None else node.position
+    return (node.dataset, node.namespace, position, node.path or "")
+
+
+def _bounds(bounds: Bounds, walk: Walk) -> Answer:
+    return {
+        "depth": bounds.depth,
+        "limit": bounds.limit,
+        "follow": "direct" if bounds.values_only else "all",
+        "truncated": walk.left_out > 0,
+        "left_out": walk.left_out,
+    }
+
+
+def _kinds(acts: set[graph.Kind]) -> Answer:
+    ordered = sorted(acts, key=lambda act: (kinds.ALL.index(act[0]), act[1]))
+    return {
+        "direct": any(kinds.is_direct(kind) for kind, _ in ordered),
+        "kinds": [{"type": kind, "masking": masking} for kind, masking in ordered],
+    }
+
+
+def _first_steps(walk: Walk) -> dict[int, tuple[int, graph.Edge]]:
+    """For each node one step by which it was reached, from the nearest, the same each time."""
+    found: dict[int, tuple[int, graph.Edge]] = {}
+    nearest = sorted(walk.steps, key=lambda node: (walk.distance[node], *_place(walk.nodes[node])))
+    for near in nearest:
+        steps = sorted(walk.steps[near], key=lambda step: (step[0], kinds.ALL.index(step[1].kind)))
+        for far, edge in steps:
+            found.setdefault(far, (near, edge))
+    return found
+
+
+def _all_jobs(walk: Walk) -> set[int]:
+    return {edge.job_id for steps in walk.steps.values() for _, edge in steps}
+
+
+def _datasets(walk: Walk, reached: list[Node], acts: dict[int, set[graph.Kind]]) -> list[Answer]:
+    by_dataset: dict[int, list[Node]] = defaultdict(list)
+    for node in reached:
+        by_dataset[node.dataset_id].append(node)
+    found = []
+    for nodes in by_dataset.values():
+        direct = [n for n in nodes if any(kinds.is_direct(kind) for kind, _ in acts[n.id])]
+        found.append(
+            {
+                "namespace": nodes[0].namespace,
+                "dataset": nodes[0].dataset,
+                "distance": min(walk.distance[node.id] for node in nodes),
+                "columns": sum(node.path is not None for node in nodes),
+                "direct_columns": len(direct),
+                **_kinds(set().union(*(acts[node.id] for node in nodes))),
+            }
+        )
+    return sorted(found, key=lambda one: (one["distance"], one["dataset"], one["namespace"]))
+
+
+def _jobs(connection: Connection, ids: set[int]) -> dict[int, Answer]:
+    jobs, runs = schema.jobs, schema.runs
+    found: dict[int, Answer] = {}
+    for some in chunks(ids):
+        query = select(jobs.c.id, jobs.c.namespace, jobs.c.name).where(jobs.c.id.in_(some))
+        for row in connection.execute(query):
+            job = {"namespace": row.namespace, "name": row.name} if row.name else None
+            found[row.id] = {"job": job, "last_run": None}
+    for job_id, answer in found.items():
+        last = connection.execute(
+            select(runs.c.run_id, runs.c.state, runs.c.started, runs.c.ended)
+            .where(runs.c.job_id == job_id, runs.c.kind == "RUN")
+            .order_by(runs.c.last.desc(), runs.c.run_id.desc())
+            .limit(1)
+        ).first()
+        if last is not None:
+            answer["last_run"] = {
+                "id": last.run_id,
+                "state": last.state,
+                "started": show(last.started),
+                "ended": show(last.ended),
+            }
+    return found
+
+
+def _used_jobs(walk: Walk, jobs: dict[int, Answer]) -> list[Answer]:
+    distance: dict[int, int] = {}
+    writes: dict[int, set[tuple[str, str]]] = defaultdict(set)
+    for near, steps in walk.steps.items():
+        for far, edge in steps:
+            hops = walk.distance[near] + 1
+            distance[edge.job_id] = min(hops, distance.get(edge.job_id, hops))
+            node = walk.nodes.get(far)
+            if node is not None:
+                writes[edge.job_id].add((node.namespace, node.dataset))
+    found = [
+        {
+            **jobs[job],
+            "distance": distance[job],
+            "writes": [{"namespace": n, "dataset": d} for n, d in sorted(writes[job])],
+        }
+        for job in distance
+        if jobs[job]["job"] is not None
+    ]
+    return sorted(
+        found, key=lambda one: (one["distance"], one["job"]["name"], one["job"]["namespace"])
+    )
+
+
+def _readers(connection: Connection, datasets: set[int]) -> list[Answer]:
+    """Jobs that read one of the data sets and have never written any."""
+    jobs, runs, inputs = schema.jobs, schema.runs, schema.run_inputs
+    d = schema.datasets
+    writers = select(schema.definitions.c.job_id)
+    found: set[tuple[str, ...]] = set()
+    for some in chunks(datasets):
+        query = (
+            select(jobs.c.namespace, jobs.c.name, d.c.namespace, d.c.name)
+            .select_from(inputs)
+            .join(runs, runs.c.id == inputs.c.run_id)
+            .join(jobs, jobs.c.id == runs.c.job_id)
+            .join(d, d.c.id == inputs.c.dataset_id)
+            .where(inputs.c.dataset_id.in_(some), jobs.c.id.not_in(writers))
+            .distinct()
+        )
+        found.update(tuple(row) for row in connection.execute(query))
+    return [
+        {
+            "job": {"namespace": job_namespace, "name": job_name},
+            "reads": {"namespace": namespace, "dataset": name},
+        }
+        for job_namespace, job_name, namespace, name in sorted(found)
+    ]
+
+
+def _symlinks(connection: Connection, dataset: Dataset) -> list[Answer]:
+    link = schema.symlinks
+    query = select(link.c.namespace, link.c.name, link.c.type).where(
+        link.c.dataset_id == dataset.id
+    )
+    found = [dict(row) for row in connection.execute(query).mappings()]
+    return sorted(found, key=lambda one: (one["namespace"], one["name"], one["type"]))

@@ -1,0 +1,189 @@
+"""From a record to its lineage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+import spark_lineage.lineage.rules  # noqa: F401  (importing registers)
+from spark_lineage.lineage.column import Column, State
+from spark_lineage.lineage.fold import Fold
+from spark_lineage.lineage.lanes import FIRST_INDIRECT, KINDS, MASK, Lanes
+from spark_lineage.lineage.model import (
+    Availability,
+    Dataset,
+    Input,
+    Lineage,
+    Origin,
+    Output,
+    OutputColumn,
+    Source,
+)
+from spark_lineage.lineage.options import LineageOptions
+from spark_lineage.lineage.selfcheck import Reading, check
+from spark_lineage.lineage.target import Target
+from spark_lineage.lineage.text import column_text
+from spark_lineage.plan.node import PlanNode, Record
+
+#: Fields of a built struct are outputs of their own down to this depth.
+_MAX_PATH = 8
+
+_DEFAULTS = LineageOptions()
+
+
+def derive(record: Record, options: LineageOptions = _DEFAULTS) -> Lineage:
+    """The lineage of a record's query.
+
+    The analyzed plan says what depends on what; the optimized plan and the
+    scans say what was read. A record without an analyzed plan gives one output
+    that is UNAVAILABLE, with the reason. Never raises for a plan it does not
+    understand: what is not known is told in issues and ``unknown_nodes``.
+    """
+    if record.analyzed is None:
+        reason = record.bridge.get("truncated") or "the query has no analyzed plan"
+        return Lineage(
+            outputs=(Output(None, availability=Availability.UNAVAILABLE, issues=(str(reason),)),)
+        )
+    fold = Fold(record, options)
+    state = fold.run(record.analyzed)
+    used = _used(fold, record.analyzed)
+    teller = _Teller(fold)
+    outputs = tuple(teller.output(target) for target in _targets(fold, record.analyzed, state))
+    datasets = _inputs(fold, used)
+    reading = Reading(record, fold.naming)
+    inputs = tuple(
+        sorted(
+            (Input(dataset, reading.read(dataset)) for dataset in datasets),
+            key=lambda item: (item.dataset.namespace, item.dataset.name),
+        )
+    )
+    resolved = outputs
+    if options.views_as_datasets:
+        # The optimized plan knows no views: check what their queries read.
+        plain = derive(record, replace(options, views_as_datasets=False, texts=False))
+        resolved = plain.outputs
+    unexplained, explained = check(reading, resolved)
+    unknown = Counter(name for ref, name in fold.unknown.items() if ref in used)
+    return Lineage(inputs, outputs, dict(unknown), unexplained, explained)
+
+
+def _used(fold: Fold, root: int) -> set[int]:
+    """The plan rows from which the root's state was made."""
+    used: set[int] = set()
+    stack = [root]
+    while stack:
+        ref = stack.pop()
+        if ref in used:
+            continue
+        used.add(ref)
+        state = fold.states.get(ref)
+        if state is not None:
+            stack.extend(state.uses)
+            stack.extend(PlanNode(fold.record, ref).children if not state.uses else ())
+    return used
+
+
+def _inputs(fold: Fold, used: set[int]) -> list[Dataset]:
+    found: dict[Dataset, None] = {}
+    for ref in sorted(used):
+        for dataset in fold.leaves.get(ref, ()):
+            found[dataset] = None
+    return list(found)
+
+
+def _targets(fold: Fold, root: int, state: State) -> list[Target]:
+    found = [target for target in state.outputs if isinstance(target, Target)]
+    if found:
+        return found
+    refs = PlanNode(fold.record, root).output()
+    order = fold.order(root)
+    columns = []
+    for ref, expr_id in zip(refs, order, strict=False):
+        column = state.columns.get(expr_id)
+        if column is not None:
+            kind = fold.record.expression(ref).data_type()
+            columns.append((fold.record.name(ref), column, kind))
+    return [Target(None, columns, state.rows, state.issues)]
+
+
+class _Teller:
+    """Turns bits into the words of the result."""
+
+    def __init__(self, fold: Fold) -> None:
+        self.fold = fold
+        self._told: dict[tuple[int, int], list[tuple[Dataset, str, tuple[str, ...]]]] = {}
+
+    def output(self, target: Target) -> Output:
+        columns: list[OutputColumn] = []
+        for name, column, kind in target.columns:
+            columns.extend(self._column(name, column, kind))
+        issues = set(target.issues)
+        rows = self._fill(target.rows)
+        if rows[1]:
+            issues.add("an outer column was not found")
+        for _, column, _ in target.columns:
+            issues |= column.issues
+        available = Availability.PARTIAL if issues else Availability.AVAILABLE
+        return Output(
+            target.dataset,
+            tuple(columns),
+            self._sources(rows[0], direct=False),
+            available,
+            tuple(sorted(issues)),
+            target.lifecycle,
+        )
+
+    def _fill(self, lanes: Lanes) -> tuple[Lanes, bool]:
+        holes = self.fold.sources.holes
+        missing = bool(holes) and any(bits & holes for bits in lanes.values())
+        return lanes, missing
+
+    def _column(self, name: str, column: Column, kind: str | None) -> Iterable[OutputColumn]:
+        stack: list[tuple[str, Column, str | None, int]] = [(name, column, kind, 0)]
+        while stack:
+            path, current, data_type, depth = stack.pop()
+            yield self._one(path, current, data_type)
+            if current.parts and depth < _MAX_PATH:
+                for part in reversed(list(current.parts)):
+                    shown = f"`{part}`" if "." in part else part
+                    stack.append((f"{path}.{shown}", current.parts[part], None, depth + 1))
+
+    def _one(self, name: str, column: Column, data_type: str | None) -> OutputColumn:
+        direct = self._sources(column.lanes, direct=True)
+        if direct:
+            origin = Origin.INPUT_FIELDS
+        else:
+            origin = Origin.SYSTEM if column.system else Origin.CONSTANT
+        fold = self.fold
+        return OutputColumn(
+            name,
+            KINDS[column.type],
+            origin,
+            column_text(fold.record, column) if fold.options.texts else None,
+            direct,
+            self._sources(column.lanes, direct=False),
+            Availability.PARTIAL if column.issues else Availability.AVAILABLE,
+            tuple(sorted(column.opaque)),
+            data_type,
+        )
+
+    def _sources(self, lanes: Lanes, direct: bool) -> tuple[Source, ...]:
+        """The sources of a column's lanes, one for each data set, path, kind and masking."""
+        found: dict[tuple[str, str, str, int], tuple[str, ...]] = {}
+        for lane, bits in lanes.items():
+            if (lane < FIRST_INDIRECT) is not direct:
+                continue
+            for dataset, path, via in self.fold.sources.describe(bits):
+                key = (dataset.namespace, dataset.name, path, lane)
+                known = found.get(key)
+                if known is None:
+                    found[key] = via
+                elif known != via:
+                    found[key] = tuple(dict.fromkeys((*known, *via)))
+        return tuple(
+            sorted(
+                Source(namespace, name, path, KINDS[lane >> 1], bool(lane & MASK), via)
+                for (namespace, name, path, lane), via in found.items()
+            )
+        )

@@ -1,0 +1,59 @@
+"""explode and its kin: one row becomes as many as the argument says."""
+
+from __future__ import annotations
+
+from spark_lineage.lineage.column import DERIVED, Column, Origin, State, merge
+from spark_lineage.lineage.fold import Fold
+from spark_lineage.lineage.lanes import FILTER, TRANSFORMATION
+from spark_lineage.lineage.rule import rule
+from spark_lineage.plan.node import Expression, PlanNode
+
+#: Generators that make a row count of their own, whatever their values are.
+_FIXED_ROWS = frozenset({"Stack"})
+
+
+@rule("Generate")
+def generate(fold: Fold, node: PlanNode) -> State:
+    """The child's columns and those that the generator makes."""
+    child = fold.child(node)
+    generator = fold.record.expression(node.refs("generator")[0])
+    state = State(dict(child.columns), child.rows, None, child.issues)
+    state.uses.extend(node.children)
+    made = fold.ids(node.refs("generatorOutput"))
+    columns = _made(fold, generator, len(made), child, state.uses)
+    state.columns = {**child.columns, **dict(zip(made, columns, strict=True))}
+    decides = generator.children
+    if generator.class_name in _FIXED_ROWS:
+        decides = decides[:1]
+    fold.depend(state, decides, FILTER, child)
+    return state
+
+
+def _made(
+    fold: Fold, generator: Expression, count: int, child: State, uses: list[int]
+) -> list[Column]:
+    children = generator.children
+    if generator.class_name == "Stack" and children:
+        return _stack(fold, generator, count, child, uses)
+    gathered = fold.gather(children, TRANSFORMATION, child.columns, uses)
+    gathered.type = max(gathered.type, DERIVED)
+    if generator.class_name in ("UserDefinedGenerator", "HiveGenericUDTF", "PythonUDTF"):
+        gathered.opaque |= {fold.function_name(generator.row)}
+    column = gathered.column(Origin(expression=generator.ref, columns=child.columns))
+    return [column] * count
+
+
+def _stack(
+    fold: Fold, generator: Expression, count: int, child: State, uses: list[int]
+) -> list[Column]:
+    """``stack(n, a, b, c, d)``: column j is made of every count-th argument after the first."""
+    values = generator.children[1:]
+    columns = []
+    for position in range(count):
+        choices = [
+            fold.column(ref, child.columns, uses)
+            for ref in values[position::count]
+            if not fold.is_null(ref)
+        ]
+        columns.append(merge(choices) if choices else Column({}, DERIVED))
+    return columns

@@ -1,0 +1,102 @@
+"""The leaves: tables, files, and rows that stand in the query itself."""
+
+from __future__ import annotations
+
+from spark_lineage.lineage.column import BARE, DERIVED, Column, Origin, State
+from spark_lineage.lineage.fold import Fold
+from spark_lineage.lineage.lanes import IDENTITY
+from spark_lineage.lineage.model import Dataset
+from spark_lineage.lineage.rule import rule
+from spark_lineage.plan.node import PlanNode
+
+
+def relation_columns(fold: Fold, node: PlanNode, datasets: list[Dataset]) -> State:
+    """Each output attribute is the column of that name of the data sets."""
+    indexes = [fold.sources.dataset(dataset) for dataset in datasets]
+    label = short_name(datasets[0]) if datasets else ""
+    columns: dict[int, Column] = {}
+    output = node.output()
+    for ref, expr_id in zip(output, fold.ids(output), strict=True):
+        if is_metadata(fold, ref):
+            columns[expr_id] = Column({}, DERIVED, Origin(fold.record.name(ref)), system=True)
+            continue
+        name = fold.record.name(ref)
+        bits = 0
+        for index in indexes:
+            bits |= fold.sources.field(index, name)
+        columns[expr_id] = Column({IDENTITY: bits} if bits else {}, BARE, Origin(f"{label}.{name}"))
+    fold.leaves[node.ref] = datasets
+    return State(columns, {})
+
+
+def short_name(dataset: Dataset) -> str:
+    """The last part of a data set's name, for texts."""
+    name = dataset.name.rstrip("/")
+    if "/" in name:
+        return name.rsplit("/", 1)[-1]
+    return name.rsplit(".", 1)[-1]
+
+
+def is_metadata(fold: Fold, ref: int) -> bool:
+    """Whether an attribute is made by the reader, not stored (``_metadata``, ``_pos``, ...)."""
+    metadata = fold.record.expression(ref).text("metadata")
+    return metadata is not None and "__metadata_col" in metadata
+
+
+@rule(
+    "LogicalRelation",
+    "HiveTableRelation",
+    "DataSourceV2Relation",
+    "DataSourceV2ScanRelation",
+    "StreamingRelation",
+    "StreamingRelationV2",
+    "StreamingDataSourceV2Relation",
+    "StreamingDataSourceV2ScanRelation",
+)
+def relation(fold: Fold, node: PlanNode) -> State:
+    """A table or files."""
+    return relation_columns(fold, node, fold.naming.relation(node))
+
+
+@rule("LocalRelation", "OneRowRelation", "EmptyRelation")
+def local_relation(fold: Fold, node: PlanNode) -> State:
+    """Rows that the query's text holds."""
+    columns = {expr_id: Column({}, DERIVED) for expr_id in fold.ids(node.output())}
+    return State(columns, {})
+
+
+@rule("Range")
+def range_(fold: Fold, node: PlanNode) -> State:
+    """Numbers that the engine makes."""
+    columns = {i: Column({}, DERIVED, Origin("range()"), True) for i in fold.ids(node.output())}
+    return State(columns, {})
+
+
+@rule("LogicalRDD", "ExternalRDD", "LogicalQueryStage")
+def rdd(fold: Fold, node: PlanNode) -> State:
+    """Rows of an RDD: what made them is not in the plan."""
+    issue = frozenset({"rows come from an RDD: what made them is not known"})
+    described = node.raw("rdd")
+    paths = fold.record.texts(described.get("paths")) if isinstance(described, dict) else []
+    fold.leaves[node.ref] = [fold.naming.path(path) for path in paths]
+    columns = {
+        expr_id: Column({}, DERIVED, issues=issue) for expr_id in fold.ids(node.output())
+    }
+    return State(columns, {}, None, issue)
+
+
+@rule("InMemoryRelation")
+def cached(fold: Fold, node: PlanNode) -> State:
+    """A cache in an analyzed plan: followed where the record holds the plan behind it."""
+    plans = [r for _, raw in node.fields() for r in fold.record.refs(raw)
+             if fold.record.shape(r).kind == "P"]
+    ids = fold.ids(node.output())
+    for plan in plans:
+        state, order = fold.states.get(plan), fold.order(plan)
+        if state is not None and len(order) == len(ids):
+            columns = {i: state.columns[j] for i, j in zip(ids, order, strict=True)}
+            found = State(columns, state.rows, ids, state.issues)
+            found.uses = [plan]
+            return found
+    issue = frozenset({"a cached relation without the plan that made it"})
+    return State({i: Column({}, DERIVED, issues=issue) for i in ids}, {}, ids, issue)

@@ -1,0 +1,1 @@
+"""What was observed by running queries, and how a lineage stands beside it."""
