@@ -67,10 +67,15 @@ class Steps:
         found = []
         seen: set[int] = set()
         for row in self._of(dataset):
-            if row.job_id not in seen:
+            if row.job_id not in seen and self._tells(row):
                 seen.add(row.job_id)
                 found.append({**self._about(row), **self._result(row)})
         return found
+
+    def _tells(self, row: Row[Any]) -> bool:
+        """Whether it says anything of the data: a CREATE TABLE, a DROP or an ANALYZE does not."""
+        read = self._datasets.get((row.output_id, row.job_id))
+        return bool(row.columns_known or read) or row.availability not in (None, "AVAILABLE")
 
     def _of(self, dataset: int) -> list[Row[Any]]:
         return self._definitions.get(dataset, [])

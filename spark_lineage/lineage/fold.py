@@ -231,6 +231,10 @@ class Fold:
             lanes, column.type, column.origin, column.system, column.opaque, column.issues
         )
 
+    def has_class(self, name: str) -> bool:
+        """Whether a class occurs in the record at all."""
+        return any(shape.name == name for shape in self.shapes)
+
     # -- facts of rows ----------------------------------------------------
 
     def is_true(self, ref: int) -> bool:

@@ -11,18 +11,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from spark_lineage.lineage.datasets import Naming
 from spark_lineage.lineage.model import Dataset, Output, Unexplained
 from spark_lineage.plan.node import PlanNode, Record
-from spark_lineage.plan.walk import reachable
 
-_DISTRIBUTION: Final = frozenset({"RepartitionByExpression", "RebalancePartitions"})
-_METRIC: Final = frozenset({"CollectMetrics"})
-_CARRIED: Final = frozenset(
-    {"ReplaceData", "WriteDelta", "MergeRows", "DeleteFromTable", "UpdateTable", "MergeIntoTable"}
-)
+_REASONS: Final = {
+    "RepartitionByExpression": "DISTRIBUTION",
+    "RebalancePartitions": "DISTRIBUTION",
+    "CollectMetrics": "METRIC",
+    "ReplaceData": "CARRIED_OVER",
+    "WriteDelta": "CARRIED_OVER",
+    "MergeRows": "CARRIED_OVER",
+    "DeleteFromTable": "CARRIED_OVER",
+    "UpdateTable": "CARRIED_OVER",
+    "MergeIntoTable": "CARRIED_OVER",
+}
 _LEAVES: Final = frozenset(
     {
         "LogicalRelation",
@@ -34,7 +39,34 @@ _LEAVES: Final = frozenset(
         "StreamingDataSourceV2ScanRelation",
     }
 )
+#: Nodes whose output is named by the same ids as the child's or by their own expressions: a
+#: child's column counts as read only where an expression says so.
+_BY_ID: Final = frozenset(
+    {
+        "Aggregate",
+        "CollectMetrics",
+        "Filter",
+        "Generate",
+        "GlobalLimit",
+        "Join",
+        "LocalLimit",
+        "Offset",
+        "Project",
+        "RebalancePartitions",
+        "Repartition",
+        "RepartitionByExpression",
+        "ResolvedHint",
+        "Sample",
+        "Sort",
+        "SubqueryAlias",
+        "Window",
+    }
+)
+_OPAQUE: Final = frozenset({"InMemoryRelation", "LogicalRDD", "LogicalQueryStage", "ExternalRDD"})
+_READ: Final = frozenset({""})
+
 Field = tuple[str, str, str]
+Reasons = frozenset[str] | set[str]
 
 
 class Reading:
@@ -44,10 +76,13 @@ class Reading:
         self.record = record
         self.naming = naming
         self.datasets: set[Dataset] = set()
+        #: Whether a data set that is not there was surely not read.
         self.certain = record.optimized is not None
-        self.referred: dict[Field, set[str]] = {}
+        self.referred: dict[Field, Reasons] = {}
         self.scanned: set[Field] = set()
         self._columns: dict[int, list[Field]] = {}
+        self._uses: dict[int, set[str]] = {}
+        self._offset = [{"P": 3, "E": 2, "O": 1}[shape.kind] for shape in record.shapes]
         if record.optimized is not None:
             self._plan(record.optimized)
 
@@ -57,75 +92,37 @@ class Reading:
 
     def _plan(self, root: int) -> None:
         record = self.record
-        plans = self._nodes(root)
-        for ref in plans:
-            name = record.shape(ref).name
-            if name in _LEAVES:
-                self._leaf(PlanNode(record, ref))
-            elif name in ("InMemoryRelation", "LogicalRDD", "LogicalQueryStage"):
-                # What is behind a cache is not in this plan.
-                self.certain = False
-        for ref in plans:
-            name = record.shape(ref).name
-            if name not in _LEAVES:
-                self._refer(PlanNode(record, ref), _reason(name))
-        for ref in record.node(root).output():
-            self._note(ref, "")
-        for scan in record.scans:
-            self._scan(scan)
-
-    def _nodes(self, root: int) -> list[int]:
-        """The nodes of the optimized plan: children, and the plans of subqueries.
-
-        A plan in another field (a command's query, what a cache was made of)
-        is not optimized: its leaves list what nothing needs.
-        """
-        record = self.record
-        found: set[int] = set()
-        stack = [root]
-        while stack:
-            ref = stack.pop()
-            if ref in found:
-                continue
-            found.add(ref)
+        self._note_all(record.node(root).output(), _READ)
+        pending, seen = {root}, {root}
+        # From the root down: whoever uses a column stands behind it in the table.
+        while pending:
+            ref = max(pending)
+            pending.discard(ref)
             node = PlanNode(record, ref)
-            stack.extend(node.children)
-            children = set(node.children)
-            for _, raw in node.fields():
-                for field_ref in record.refs(raw):
-                    if record.shape(field_ref).kind == "E":
-                        stack.extend(self._subqueries(field_ref))
-                    elif record.shape(field_ref).kind == "P" and field_ref not in children:
-                        self.certain = False
-        return sorted(found)
-
-    def _subqueries(self, root: int) -> list[int]:
-        record = self.record
-        found: list[int] = []
-        stack, seen = [root], {root}
-        while stack:
-            ref = stack.pop()
-            row = record.rows[ref]
-            shape = record.shapes[row[0]]
-            if shape.kind == "P":
-                found.append(ref)
-                continue
-            below = list(row[1] or []) if shape.kind == "E" else []
-            position = shape.position.get("plan")
-            if position is not None:
-                below.extend(record.refs(row[position]))
+            below = list(node.children)
+            if node.class_name in _LEAVES:
+                self._leaf(node)
+            else:
+                if node.class_name in _OPAQUE:
+                    self.certain = False
+                below.extend(self._node(node))
             for child in below:
                 if child not in seen:
                     seen.add(child)
-                    stack.append(child)
-        return found
+                    pending.add(child)
+        for scan in record.scans:
+            self._scan(scan)
+        for expr_id, fields in self._columns.items():
+            reasons = self._uses.get(expr_id)
+            if reasons:
+                for field in fields:
+                    self.referred[field] = self.referred.get(field, frozenset()) | reasons
 
     def _leaf(self, node: PlanNode) -> None:
+        named = node
         if node.class_name == "DataSourceV2ScanRelation" and node.refs("relation"):
             named = PlanNode(self.record, node.refs("relation")[0])
-            datasets = self.naming.relation(named)
-        else:
-            datasets = self.naming.relation(node)
+        datasets = self.naming.relation(named)
         self.datasets.update(datasets)
         for ref in node.output():
             if "__metadata_col" in (self.record.expression(ref).text("metadata") or ""):
@@ -135,57 +132,91 @@ class Reading:
                 name = self.record.name(ref)
                 self._columns[expr_id] = [(d.namespace, d.name, name) for d in datasets]
 
-    def _refer(self, node: PlanNode, reason: str) -> None:
-        roots = [
-            ref
-            for _, raw in node.fields()
-            for ref in self.record.refs(raw)
-            if self.record.shape(ref).kind != "P"
-        ]
-        stack, seen = roots, set(roots)
+    def _node(self, node: PlanNode) -> list[int]:
+        """Note what a node's expressions refer to; gives the plans of its subqueries."""
+        record = self.record
+        if node.class_name == "Union":
+            self._positional(node)
+        elif node.class_name not in _BY_ID:
+            # By position, or into a table: every column of the child counts.
+            for child in node.children:
+                self._note_all(record.node(child).output(), _READ)
+        reason = frozenset({_REASONS.get(node.class_name, "")})
+        subqueries: list[int] = []
+        children = set(node.children)
+        for field, raw in node.fields():
+            for ref in record.refs(raw):
+                kind = record.shape(ref).kind
+                if kind == "P":
+                    # A plan in another field than children is not optimized.
+                    self.certain = self.certain and ref in children
+                elif field in ("projectList", "aggregateExpressions", "windowExpressions"):
+                    self._named(ref, subqueries)
+                else:
+                    self._expression(ref, reason, subqueries)
+        return subqueries
+
+    def _named(self, ref: int, subqueries: list[int]) -> None:
+        """An expression of a list is read for what its own column is read for."""
+        if self.record.shape(ref).name == "AttributeReference":
+            return
+        expr_id = self.record.expr_id(ref)
+        reasons = self._uses.get(expr_id) if expr_id is not None else None
+        self._expression(ref, reasons or _READ, subqueries)
+
+    def _positional(self, node: PlanNode) -> None:
+        own = node.output()
+        for child in node.children:
+            for mine, theirs in zip(own, self.record.node(child).output(), strict=False):
+                expr_id = self.record.expr_id(mine)
+                reasons = self._uses.get(expr_id) if expr_id is not None else None
+                self._note_all([theirs], reasons or _READ)
+
+    def _expression(self, root: int, reasons: Reasons, subqueries: list[int]) -> None:
+        record = self.record
+        stack, seen = [root], {root}
         while stack:
             ref = stack.pop()
-            shape = self.record.shape(ref)
+            row = record.rows[ref]
+            shape = record.shapes[row[0]]
             if shape.kind == "P":
+                subqueries.append(ref)
+                self._note_all(record.node(ref).output(), _READ)
                 continue
             if shape.name == "AttributeReference":
-                self._note(ref, reason)
+                self._note_all([ref], reasons)
                 continue
-            row = self.record.rows[ref]
-            below = list(row[1] or []) if shape.kind == "E" else []
-            for raw in row[2 if shape.kind == "E" else 1 :]:
-                below.extend(self.record.refs(raw))
-            for child in below:
+            for child in self._below(row, shape.kind):
                 if child not in seen:
                     seen.add(child)
                     stack.append(child)
 
-    def _note(self, ref: int, reason: str) -> None:
-        expr_id = self.record.expr_id(ref)
-        for field in self._columns.get(expr_id, ()) if expr_id is not None else ():
-            self.referred.setdefault(field, set()).add(reason)
+    def _below(self, row: list[Any], kind: str) -> list[int]:
+        below: list[int] = list(row[1] or ()) if kind == "E" else []
+        for raw in row[self._offset[row[0]] :]:
+            if type(raw) is int:
+                if raw >= 0:
+                    below.append(raw)
+            elif isinstance(raw, list):
+                below.extend(self.record.refs(raw))
+        return below
 
-    def _scan(self, scan: dict[str, object]) -> None:
-        for key in ("partitionFilters", "dataFilters"):
-            for ref in self.record.refs(scan.get(key)):
-                if ref < len(self.record.rows):
-                    for inner in reachable(self.record, [ref]):
-                        if self.record.shape(inner).name == "AttributeReference":
-                            self._note(inner, "")
-        for ref in self.record.refs(scan.get("output")):
+    def _note_all(self, refs: Iterable[int], reasons: Reasons) -> None:
+        for ref in refs:
             expr_id = self.record.expr_id(ref)
             if expr_id is not None:
+                self._uses.setdefault(expr_id, set()).update(reasons)
+
+    def _scan(self, scan: dict[str, Any]) -> None:
+        size = len(self.record.rows)
+        for key in ("partitionFilters", "dataFilters"):
+            for ref in self.record.refs(scan.get(key)):
+                if ref < size:
+                    self._expression(ref, _READ, [])
+        for ref in self.record.refs(scan.get("output")):
+            expr_id = self.record.expr_id(ref) if ref < size else None
+            if expr_id is not None:
                 self.scanned.update(self._columns.get(expr_id, ()))
-
-
-def _reason(name: str) -> str:
-    if name in _DISTRIBUTION:
-        return "DISTRIBUTION"
-    if name in _METRIC:
-        return "METRIC"
-    if name in _CARRIED:
-        return "CARRIED_OVER"
-    return ""
 
 
 def check(
@@ -207,15 +238,13 @@ def check(
     for (namespace, name, field), reasons in sorted(reading.referred.items()):
         if (namespace, name, field.lower()) in edges:
             continue
-        named = sorted(reason for reason in reasons if reason)
-        if "" not in reasons and named:
-            explained[named[0]] += 1
-        else:
+        if "" in reasons:
             unexplained.append(Unexplained(namespace, name, field))
-    explained["SCAN"] += sum(
-        1
-        for namespace, name, field in reading.scanned
-        if (namespace, name, field) not in reading.referred
-        and (namespace, name, field.lower()) not in edges
-    )
-    return tuple(unexplained), {key: count for key, count in explained.items() if count}
+        else:
+            explained[min(reasons)] += 1
+    for namespace, name, field in reading.scanned:
+        known = (namespace, name, field) in reading.referred
+        if not known and (namespace, name, field.lower()) not in edges:
+            # The plan needs it nowhere: the format could not leave it out.
+            explained["SCAN"] += 1
+    return tuple(unexplained), dict(explained)

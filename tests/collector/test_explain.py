@@ -180,6 +180,17 @@ def test_no_column_lineage_at_all(collector: Collector) -> None:
     assert kinds(answer["sources"][0]) == ["DATASET"]
 
 
+def test_a_job_that_only_creates_the_table_is_no_result(collector: Collector) -> None:
+    take(
+        collector,
+        event(run=1, job="create", outputs=(dataset("t", schema=schema("x:int")),)),
+        writes("t", {"x": ["IDENTITY s.x"]}, run=2),
+    )
+    answer = collector.explain_dataset("t", None)
+    assert [r["job"]["name"] for r in answer["results"]] == ["make_t"]
+    assert [s["job"]["name"] for s in answer["columns"][0]["steps"]] == ["make_t"]
+
+
 def test_fields_of_a_struct(collector: Collector) -> None:
     nested = schema("id:int")
     nested["fields"].append({"name": "address", "fields": [{"name": "city"}, {"name": "zip"}]})

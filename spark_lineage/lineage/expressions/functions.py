@@ -89,3 +89,28 @@ def opaque(gather: Gather, row: list[Any], lane: int) -> int:
     gather.push_all(row[1] or (), inner)
     gather.system |= grouped and lane < FIRST_INDIRECT
     return AGGREGATE if grouped else DERIVED
+
+
+@expression("PreciseTimestampConversion")
+def time_window(gather: Gather, row: list[Any], lane: int) -> int:
+    """Spark computes a time window's bounds with CASE and arithmetic: all that is its own.
+
+    The outermost conversion makes the bound, the innermost takes the time that
+    the user gave; what stands between is not the query's.
+    """
+    fold = gather.fold
+    inner: list[int] = []
+    stack = list(row[1] or ())
+    seen = set(stack)
+    while stack:
+        ref = stack.pop()
+        current = fold.rows[ref]
+        if fold.handlers[current[0]] is time_window:
+            inner.extend(current[1])
+            continue
+        for child in current[1] or ():
+            if child not in seen:
+                seen.add(child)
+                stack.append(child)
+    gather.push_all(inner or row[1], VALUE[lane])
+    return DERIVED

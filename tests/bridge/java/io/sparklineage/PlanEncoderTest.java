@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.DataTypes;
 final class PlanEncoderTest {
 
   private static PlanEncoder encoder(int bytes, int rows) {
-    return new PlanEncoder(new Limits(bytes, rows), new Redactor(null, null));
+    return new PlanEncoder(new Limits(bytes, rows), new Redactor(null, null), 0);
   }
 
   private static Expression literal() {

@@ -11,28 +11,36 @@ final class RedactorTest {
         "abfss://container@account.dfs.core.windows.net/x");
     text("http://host:80/?mail=a@b.c", "http://host:80/?mail=a@b.c");
     text("jdbc:oracle:thin:@//h:1521/svc", "jdbc:oracle:thin:scott/tiger@//h:1521/svc");
-    text("jdbc:mysql://h/db?user=u&password='***'&x=1",
+    text("jdbc:mysql://h/db?user=u&password=***&x=1",
         "jdbc:mysql://h/db?user=u&password=tiger&x=1");
-    text("jdbc:sqlserver://h;database=d;password='***';x=1",
+    text("jdbc:sqlserver://h;database=d;password=***;x=1",
         "jdbc:sqlserver://h;database=d;password=ti!ger;x=1");
-    text("https://a.blob.core.windows.net/c?sv=1&sig='***'",
+    text("https://a.blob.core.windows.net/c?sv=1&sig=***",
         "https://a.blob.core.windows.net/c?sv=1&sig=abc%2F");
   }
 
   static void testSecretsInStatements() {
     sql("CREATE TABLE t USING jdbc OPTIONS (url 'jdbc:x://h', password '***')",
         "CREATE TABLE t USING jdbc OPTIONS (url 'jdbc:x://h', password 'tiger')");
-    sql("OPTIONS ('dbtable'='t', 'fs.s3a.secret.key' = '***', \"sfToken\" => '***')",
+    sql("OPTIONS ('dbtable'='t', 'fs.s3a.secret.key' = '***', \"sfToken\" => \"***\")",
         "OPTIONS ('dbtable'='t', 'fs.s3a.secret.key' = 'ti''ger', \"sfToken\" => \"x\")");
     sql("CREATE USER u IDENTIFIED BY '***' x", "CREATE USER u IDENTIFIED BY 'tiger' x");
-    sql("SET spark.x.password='***'", "SET spark.x.password=tiger");
+    sql("SET spark.x.password=***", "SET spark.x.password=tiger");
+    sql("SELECT raise_error('no way: password=***')", "SELECT raise_error('no way: password=tiger')");
     sql("SELECT a FROM t JOIN u ON t.token = u.token WHERE b = 'tiger'",
         "SELECT a FROM t JOIN u ON t.token = u.token WHERE b = 'tiger'");
   }
 
   static void testSecretsInMessages() {
-    Check.equal("no login: password='***' for u", REDACTOR.message("no login: password=tiger for u"));
-    Check.equal("{\"access_key\": '***'}", REDACTOR.message("{\"access_key\": \"tiger\"}"));
+    Check.equal("no login: password=*** for u", REDACTOR.message("no login: password=tiger for u"));
+    Check.equal("{\"access_key\": \"***\"}", REDACTOR.message("{\"access_key\": \"tiger\"}"));
+  }
+
+  static void testASchemaStaysJson() {
+    text("{\"name\":\"token\",\"type\":\"string\",\"metadata\":{\"password\":\"***\"}}",
+        "{\"name\":\"token\",\"type\":\"string\",\"metadata\":{\"password\":\"ti\\\"ger\"}}");
+    text("{\"name\":\"x(password=***)\",\"type\":\"string\"}",
+        "{\"name\":\"x(password=tiger)\",\"type\":\"string\"}");
   }
 
   static void testKeys() {

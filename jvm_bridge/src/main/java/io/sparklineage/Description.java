@@ -198,25 +198,30 @@ abstract class Description {
   }
 
   /**
-   * The paths that an RDD was read from: {@code SparkContext} names Hadoop RDDs by them. Goes up
-   * only through RDDs that hold their one parent, so that nothing lazy is computed.
+   * The paths that an RDD was read from: {@code SparkContext} names Hadoop RDDs by them. Reads the
+   * fields of what is known already, so that nothing lazy is computed.
    */
   private static List<Object> rddPaths(Object rdd) {
     List<Object> paths = new ArrayList<>();
-    Object at = rdd;
-    for (int step = 0; at != null && step < 64; step++) {
+    List<Object> rdds = new ArrayList<>();
+    rdds.add(rdd);
+    for (int i = 0; i < rdds.size() && i < Limits.LIST; i++) {
+      Object at = rdds.get(i);
       String kind = Shape.of(at).simpleName;
       if (kind.equals("HadoopRDD") || kind.equals("NewHadoopRDD")) {
         Object name = SparkCompat.call(at, "name");
-        if (name != null) {
+        if (name != null && !paths.contains(name)) {
           paths.add(name);
         }
-        return paths;
+        continue;
       }
-      Object parent = SparkCompat.field(at, "prev");
-      at = parent == null ? SparkCompat.field(at, "parent") : parent;
-      if (at != null && !Shape.of(at).is("org.apache.spark.rdd.RDD")) {
-        return paths;
+      for (String field : new String[] {"dependencies_", "deps"}) {
+        for (Object dependency : SparkCompat.list(SparkCompat.field(at, field))) {
+          Object parent = SparkCompat.call(dependency, "rdd");
+          if (parent != null && !rdds.contains(parent)) {
+            rdds.add(parent);
+          }
+        }
       }
     }
     return paths;

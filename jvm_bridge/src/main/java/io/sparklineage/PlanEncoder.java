@@ -40,9 +40,12 @@ final class PlanEncoder {
   private final Map<Class<?>, Integer> shapeIndex = new IdentityHashMap<>();
   private final StringBuilder shapes = new StringBuilder(512);
   private int planStart;
+  private int reserved;
 
-  PlanEncoder(Limits limits, Redactor redactor) {
+  /** {@code reserved}: bytes of the record that are taken by other things than tables. */
+  PlanEncoder(Limits limits, Redactor redactor, int reserved) {
     this.limits = limits;
+    this.reserved = reserved;
     this.writer = new ValueWriter(redactor, this::reference);
   }
 
@@ -63,6 +66,19 @@ final class PlanEncoder {
   /** Adds an expression (of a scan) and gives its row. */
   int expression(Object expression) {
     return plan(expression);
+  }
+
+  /** Counts what stands in the record beside the tables. */
+  void reserve(int bytes) {
+    reserved += bytes;
+    checkBytes();
+  }
+
+  private void checkBytes() {
+    if (writer.bytes() + shapes.length() + reserved > limits.recordBytes) {
+      throw new Limits.Exceeded(
+          "more than " + limits.recordBytes + " bytes (spark.lineage.record.bytes)");
+    }
   }
 
   int rowCount() {
@@ -319,10 +335,7 @@ final class PlanEncoder {
 
   private void endRow(Object object) {
     rows.add(object);
-    if (writer.bytes() > limits.recordBytes) {
-      throw new Limits.Exceeded(
-          "more than " + limits.recordBytes + " bytes (spark.lineage.record.bytes)");
-    }
+    checkBytes();
   }
 
   private int shapeOf(Object object, Shape shape) {

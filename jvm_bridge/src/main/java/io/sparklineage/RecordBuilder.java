@@ -13,7 +13,10 @@ import org.apache.spark.sql.execution.QueryExecution;
 final class RecordBuilder {
 
   static final int FORMAT_VERSION = 1;
-  private static final String[] NO_PLANS = {"null", "null"};
+  private static final String NO_SCANS = "\"scans\":[],\"writes\":[]";
+
+  /** Room for what {@link #head} and the tables' names take. */
+  private static final int HEAD_BYTES = 1_024;
 
   /** Which plans are taken. */
   enum Plans {
@@ -54,24 +57,18 @@ final class RecordBuilder {
     begin(out, "execution", wanted == Plans.END ? "END" : "START");
     execution.write(out, app.redactor);
     Json.key(out, "session").append(execution.sessionJson);
-    PlanEncoder encoder = new PlanEncoder(limits, app.redactor);
-    String scans = "\"scans\":[],\"writes\":[]";
-    String[] plans = NO_PLANS.clone();
-    if (analyzed != null) {
-      plans[0] = encode(encoder, analyzed, "analyzed");
-    }
-    if (query != null && wanted == Plans.END) {
-      scans = scans(encoder, query);
-    }
-    if (query != null && wanted != Plans.START && !plans[0].equals("null")) {
+    PlanEncoder encoder = new PlanEncoder(limits, app.redactor, out.length() + HEAD_BYTES);
+    String first = analyzed == null ? "null" : encode(encoder, analyzed, "analyzed");
+    String scans = query != null && wanted == Plans.END ? scans(encoder, query) : NO_SCANS;
+    String second = "null";
+    // What cannot hold the analyzed plan is not filled with the one that says less.
+    if (query != null && wanted != Plans.START && !first.equals("null")) {
       LogicalPlan optimized = plan(query, "optimization", wanted);
-      if (optimized != null) {
-        plans[1] = encode(encoder, optimized, "optimized");
-      }
+      second = optimized == null ? "null" : encode(encoder, optimized, "optimized");
     }
     encoder.writeTables(out);
-    Json.key(out, "plans").append("{\"analyzed\":").append(plans[0]);
-    out.append(",\"optimized\":").append(plans[1]).append("},").append(scans);
+    Json.key(out, "plans").append("{\"analyzed\":").append(first);
+    out.append(",\"optimized\":").append(second).append("},").append(scans);
     return out.append('}').toString();
   }
 
@@ -156,14 +153,16 @@ final class RecordBuilder {
   private String scans(PlanEncoder encoder, QueryExecution query) {
     try {
       if (SparkCompat.finished(query, "planning")) {
-        return new ScanFacts(encoder).json(query.executedPlan());
+        String scans = new ScanFacts(encoder).json(query.executedPlan());
+        encoder.reserve(scans.length());
+        return scans;
       }
     } catch (Limits.Exceeded e) {
       truncate("scans left out: " + e.getMessage());
     } catch (Throwable e) {
       failed("scans", e);
     }
-    return "\"scans\":[],\"writes\":[]";
+    return NO_SCANS;
   }
 
   private void failed(String where, Throwable e) {

@@ -25,17 +25,21 @@ final class Redactor {
       Pattern.compile("://[^/\\s:@?#'\"]*:[^/\\s?#'\"]*@");
   private static final Pattern ORACLE =
       Pattern.compile("(?i)(jdbc:oracle:\\w+:)[^/@\\s'\"]+/[^@\\s]+@");
-  private static final Pattern PARAMETER =
-      Pattern.compile("(?i)([?&;,][\\w.\\-]*(?:" + WORDS + "|\\bsig)[\\w.\\-]*=)[^&;,\\s'\")]+");
-  private static final Pattern QUOTED =
-      Pattern.compile(
-          "(?i)(['\"`]?[\\w.\\-]*" + WORDS + "[\\w.\\-]*['\"`]?(?:\\s*(?:=>|=|:)\\s*|\\s+))"
-              + "('(?:[^'\\\\]|\\\\.|'')*+'|\"(?:[^\"\\\\]|\\\\.)*+\")");
+  private static final String KEY = "[\\w.\\-]*" + WORDS + "[\\w.\\-]*";
+  private static final String BEFORE_QUOTE = "(['\"`]?" + KEY + "['\"`]?(?:\\s*(?:=>|=|:)\\s*|\\s+))";
+  private static final Pattern SIGNATURE = Pattern.compile("(?i)([?&]sig=)[^&;,\\s'\")\\\\]+");
+  private static final Pattern SINGLE_QUOTED =
+      Pattern.compile("(?i)" + BEFORE_QUOTE + "'(?:[^'\\\\]|\\\\.|'')*+'");
+  private static final Pattern DOUBLE_QUOTED =
+      Pattern.compile("(?i)" + BEFORE_QUOTE + "\"(?:[^\"\\\\]|\\\\.)*+\"");
   private static final Pattern IDENTIFIED =
-      Pattern.compile("(?i)(\\bIDENTIFIED\\s+(?:WITH\\s+\\S+\\s+)?(?:BY|AS)\\s+)('[^']*'|\"[^\"]*\"|\\S+)");
-  /** In what people write for people, and in SET, a value stands without quotes. */
-  private static final Pattern BARE =
-      Pattern.compile("(?i)([\\w.\\-]*" + WORDS + "[\\w.\\-]*\\s*[=:]\\s*)[^\\s&;,'\")]+");
+      Pattern.compile(
+          "(?i)(\\bIDENTIFIED\\s+(?:WITH\\s+\\S+\\s+)?(?:BY|AS)\\s+)('[^']*'|\"[^\"]*\"|\\S+)");
+  /** Values without quotes: in URLs, and in what people write for people. */
+  private static final String UNQUOTED = "\\s*[=:]\\s*)[^\\s&;,'\")\\\\]+";
+  private static final Pattern BARE = Pattern.compile("(?i)(" + KEY + UNQUOTED);
+  /** In a statement a value without quotes is a column, unless all stands in a literal. */
+  private static final Pattern BARE_IN_LITERAL = Pattern.compile("(?i)('[^']*?" + KEY + UNQUOTED);
   private static final Pattern SET = Pattern.compile("(?is)\\s*SET\\b.*");
 
   private final Pattern keys;
@@ -65,8 +69,26 @@ final class Redactor {
     return value == null ? null : isSecret(key) ? MASK : text(value);
   }
 
-  /** A text without the credentials of URLs and without quoted secrets. */
+  /** A text without the credentials of URLs and without values of secrets' keys. */
   String text(String text) {
+    return clean(text, BARE);
+  }
+
+  /** A statement: a comparison of columns is left alone; IDENTIFIED BY and SET have no key. */
+  String sql(String sql) {
+    if (sql == null) {
+      return null;
+    }
+    Pattern bare = SET.matcher(sql).matches() ? BARE : BARE_IN_LITERAL;
+    return mask(IDENTIFIED, clean(sql, bare), "'***'");
+  }
+
+  /** A message of an error or a log, which may quote a statement. */
+  String message(String message) {
+    return message == null ? null : mask(IDENTIFIED, text(message), "'***'");
+  }
+
+  private String clean(String text, Pattern bare) {
     if (text == null || !suspicious(text)) {
       return text;
     }
@@ -75,11 +97,11 @@ final class Redactor {
       clean = USER_INFO.matcher(clean).replaceAll("://");
       clean = ORACLE.matcher(clean).replaceAll("$1@");
     }
-    if (clean.indexOf('=') >= 0) {
-      clean = mask(PARAMETER, clean);
-    }
+    clean = mask(SIGNATURE, clean, "***");
     if (OUR_KEYS.matcher(clean).find()) {
-      clean = mask(QUOTED, clean);
+      clean = mask(SINGLE_QUOTED, clean, "'***'");
+      clean = mask(DOUBLE_QUOTED, clean, "\"***\"");
+      clean = mask(bare, clean, "***");
     }
     if (texts != null) {
       clean = texts.matcher(clean).replaceAll(Matcher.quoteReplacement(MASK));
@@ -87,23 +109,9 @@ final class Redactor {
     return clean;
   }
 
-  /** A statement: also IDENTIFIED BY, and SET, which needs no quotes. */
-  String sql(String sql) {
-    if (sql == null) {
-      return null;
-    }
-    String clean = mask(IDENTIFIED, text(sql));
-    return SET.matcher(clean).matches() ? mask(BARE, clean) : clean;
-  }
-
-  /** A message of an error or a log: also secrets without quotes. */
-  String message(String message) {
-    return message == null ? null : mask(BARE, sql(message));
-  }
-
-  private static String mask(Pattern pattern, String text) {
+  private static String mask(Pattern pattern, String text, String mask) {
     Matcher matcher = pattern.matcher(text);
-    return matcher.find() ? matcher.replaceAll("$1" + Matcher.quoteReplacement("'***'")) : text;
+    return matcher.find() ? matcher.replaceAll("$1" + Matcher.quoteReplacement(mask)) : text;
   }
 
   /** Column names and the like are the most of all texts: leave those at once. */
@@ -115,6 +123,7 @@ final class Redactor {
       switch (text.charAt(i)) {
         case '@':
         case '=':
+        case ':':
         case '\'':
         case '"':
           return true;

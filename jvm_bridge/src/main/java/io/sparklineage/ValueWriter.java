@@ -115,7 +115,7 @@ final class ValueWriter {
       }
       known = strings.get(json);
       if (known == null) {
-        known = intern(json, json);
+        known = intern(json, redactor.text(json));
       }
       types.put(type, known);
     }
