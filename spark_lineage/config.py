@@ -10,6 +10,7 @@ transport when ``transport.type`` is set nowhere.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -85,6 +86,13 @@ def _url(text: str) -> str:
     return stripped.rstrip("/")
 
 
+def _transport(text: str) -> str:
+    section = json.loads(text)
+    if not (isinstance(section, dict) and isinstance(section.get("type"), str)):
+        raise ValueError
+    return json.dumps(section)
+
+
 def _uuid(text: str) -> str:
     import uuid
 
@@ -107,6 +115,8 @@ class Setting:
     allowed: str
     meaning: str
     openlineage: str | None = None
+    secret: bool = False
+    """Whether its value may hold credentials: it is never shown."""
 
     @property
     def attribute(self) -> str:
@@ -151,7 +161,21 @@ SETTINGS: tuple[Setting, ...] = (
         "transport.location",
     ),
     Setting(
-        "transport.apiKey", None, _text, "a text", "sent as a bearer token", "transport.auth.apiKey"
+        "transport.apiKey",
+        None,
+        _text,
+        "a text",
+        "sent as a bearer token",
+        "transport.auth.apiKey",
+        secret=True,
+    ),
+    Setting(
+        "transport.config",
+        None,
+        _transport,
+        "a JSON object with a type",
+        "the transport as OpenLineage configures it: kafka, composite, transform, ...",
+        secret=True,
     ),
     Setting("transport.timeout", 5.0, _time, _TIME, "how long one post may take"),
     Setting("namespace", "default", _text, "a text", "the namespace of jobs", "namespace"),
@@ -216,6 +240,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("spool.bytes", 256 << 20, _size, _SIZE, "the largest spool"),
     Setting("spool.age", 7 * 86400.0, _time, _TIME, "how long an event may wait"),
     Setting(
+        "spool.archive",
+        None,
+        _text,
+        "a directory or a URL of fsspec, such as s3://bucket/lineage",
+        "where a copy of what is not delivered at the end goes",
+    ),
+    Setting(
         "log.level",
         "WARNING",
         lambda text: _one_of("debug", "info", "warning", "error")(text).upper(),
@@ -238,6 +269,7 @@ class Settings:
     transport_endpoint: str
     transport_path: str | None
     transport_api_key: str | None
+    transport_config: str | None
     transport_timeout: float
     namespace: str
     job_name: str | None
@@ -258,13 +290,18 @@ class Settings:
     spool_dir: str
     spool_bytes: int
     spool_age: float
+    spool_archive: str | None
     log_level: str
+    openlineage_transport: dict[str, Any] | None
+    """``spark.openlineage.transport.*`` as one section, if it is what counts."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.__dict__.update(values)
 
     def __repr__(self) -> str:
-        shown = {k: v for k, v in self.__dict__.items() if k != "transport_api_key"}
+        secret = {setting.attribute for setting in SETTINGS if setting.secret}
+        secret.add("openlineage_transport")
+        shown = {k: v for k, v in self.__dict__.items() if k not in secret}
         return f"Settings({shown})"
 
 
@@ -285,6 +322,7 @@ def load(
     given = _options(options or {})
     _refuse_unknown(conf)
     values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
     for setting in SETTINGS:
         found: tuple[str, Any] | None
         if setting.key in given:
@@ -292,10 +330,41 @@ def load(
         else:
             found = _lookup(setting, conf, environ)
         values[setting.attribute] = setting.default if found is None else _parse(setting, *found)
+        sources[setting.key] = "" if found is None else found[0]
     if values["spool_dir"] is None:
         values["spool_dir"] = os.path.join(os.path.expanduser("~"), ".spark_lineage", "spool")
     _check_together(values)
+    ours = any(
+        source and not source.startswith(OPENLINEAGE_PREFIX)
+        for key, source in sources.items()
+        if key.startswith("transport.") and key != "transport.timeout"
+    )
+    values["openlineage_transport"] = None if ours else _openlineage_transport(conf)
     return Settings(values)
+
+
+# What is below these is one key, dots and all.
+_FLAT = ("properties", "config", "headers", "custom_headers", "urlParams", "transformerProperties")
+
+
+def _openlineage_transport(conf: Mapping[str, str]) -> dict[str, Any] | None:
+    """The transport that a scheduler injects, as the section of OpenLineage's own files."""
+    section: dict[str, Any] = {}
+    prefix = OPENLINEAGE_PREFIX + "transport."
+    for key in sorted(conf):
+        if not key.startswith(prefix):
+            continue
+        names = key.removeprefix(prefix).split(".")
+        flat = next((place for place, name in enumerate(names) if name in _FLAT), len(names))
+        names = [*names[: flat + 1], *[".".join(names[flat + 1 :])][: len(names) - flat - 1]]
+        place = section
+        for name in names[:-1]:
+            inner = place.get(name)
+            if not isinstance(inner, dict):
+                inner = place[name] = {}
+            place = inner
+        place[names[-1]] = conf[key]
+    return section if section.get("type") else None
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -347,10 +416,13 @@ def _is_understood(setting: Setting, text: str) -> bool:
 
 def _parse(setting: Setting, key: str, value: Any) -> Any:
     text = ",".join(value) if isinstance(value, (list, tuple)) else str(value)
+    if isinstance(value, dict):
+        text = json.dumps(value)
     try:
         parsed = setting.parse(text)
     except (ValueError, TypeError):
-        raise ConfigError(key, value, setting.allowed) from None
+        shown = "(not shown)" if setting.secret else value
+        raise ConfigError(key, shown, setting.allowed) from None
     if key == OPENLINEAGE_PREFIX + "disabled":
         return not parsed
     return parsed

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.jobs import Jobs
+from tests.support.jobs import Jobs, spark_home
 
 ROOT = Path(__file__).parents[1]
 @pytest.fixture
@@ -27,8 +27,6 @@ def wheel(tmp_path: Path) -> Path:
 
 @pytest.mark.timeout(600)
 def test_the_wheel_runs_a_job_without_a_compiler(jobs: Jobs, wheel: Path, tmp_path: Path) -> None:
-    import pyspark
-
     with zipfile.ZipFile(wheel) as content:
         names = content.namelist()
     assert "spark_lineage/jars/spark-lineage-bridge.jar" in names
@@ -48,11 +46,11 @@ def test_the_wheel_runs_a_job_without_a_compiler(jobs: Jobs, wheel: Path, tmp_pa
     java = shutil.which("java")
     if java and not (tools / "java").exists():
         (tools / "java").symlink_to(java)
-    spark_home = Path(pyspark.__file__).parent
+    home = spark_home()
     clean = {
         "PATH": str(tools),
         "HOME": str(tmp_path),
-        "SPARK_HOME": str(spark_home),
+        "SPARK_HOME": str(home),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": str(python),
     }
@@ -75,7 +73,7 @@ def test_the_wheel_runs_a_job_without_a_compiler(jobs: Jobs, wheel: Path, tmp_pa
         spark.range(3).selectExpr("id * 2 AS twice").write.parquet("out")
         """
     )
-    command = [str(spark_home / "bin" / "spark-submit"), *options]
+    command = [str(home / "bin" / "spark-submit"), *options]
     for key, value in jobs.conf().items():
         command += ["--conf", f"{key}={value}"]
     done = subprocess.run(

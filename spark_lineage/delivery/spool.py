@@ -13,14 +13,13 @@ import ctypes
 import json
 import logging
 import os
-import re
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spark_lineage.delivery import fork
+from spark_lineage.delivery import files, fork
 from spark_lineage.delivery.lock import Held, OwnerLock
 from spark_lineage.delivery.store import DROPPED, DeadLetter, Store, UnknownFormatError
 from spark_lineage.errors import DeliveryError
@@ -30,9 +29,9 @@ MAX_AGE = 7 * 86400.0
 MEMORY_BYTES = 16 << 20  # what may wait in memory while the disk takes nothing
 MAX_NAMES = 100
 MAX_ADOPTED = 100
+CHUNK = 100
 
 _LOGGER = logging.getLogger("spark_lineage.delivery")
-_FILES = re.compile(r"events-.+\.db")
 
 Event = dict[str, Any]
 
@@ -54,6 +53,7 @@ class Spool:
     in it; one in use is left alone and another name taken. ``max_bytes`` bounds
     the events that wait: what comes on top is refused and counted, for an older
     event that was promised goes before a newer one. ``max_age`` is in seconds.
+    ``target`` keeps apart the spools of one application that has several.
     """
 
     def __init__(
@@ -62,16 +62,15 @@ class Spool:
         application: str,
         max_bytes: int = MAX_BYTES,
         max_age: float = MAX_AGE,
+        target: str = "",
     ) -> None:
         self._prepare(max_bytes, max_age)
         directory = os.fspath(directory)
-        name = re.sub(r"[^A-Za-z0-9._-]", "_", application)[:150] or "_"
         try:
-            if not os.path.isdir(directory):
-                os.makedirs(directory, mode=0o700, exist_ok=True)
+            files.make_directory(directory)
             for number in range(MAX_NAMES):
-                suffix = f"-{number}" if number else ""
-                if self._take(os.path.join(directory, f"events-{name}{suffix}.db")):
+                name = files.name_of(application, target, number)
+                if self._take(os.path.join(directory, name)):
                     break
             else:
                 raise OSError(f"{MAX_NAMES} spools of this application are in use")
@@ -100,6 +99,7 @@ class Spool:
         self._closed = self._inert = self._warned = False
         # What no store counts: losses before one, and the counters of one that is gone.
         self._counters: dict[str, int] = {}
+        self._before: dict[str, int] = {}  # what the file had counted when it was opened
         self._final: dict[str, Any] | None = None
 
     @property
@@ -130,6 +130,8 @@ class Spool:
                 self._store(bodies)
 
     def _store(self, bodies: list[str]) -> None:
+        if self._path is not None and self._disk is not None and not os.path.exists(self._path):
+            self._restore()
         if self._memory is not None and self._memory.pending() == 0 and self._disk is not None:
             self._drop_memory()
         if self._disk is not None and self._memory is None:
@@ -147,28 +149,32 @@ class Spool:
 
     def head(self) -> Entry | None:
         """The oldest event, or None; it stays until :meth:`done` or :meth:`bury`."""
+        return next(iter(self.heads(1)), None)
+
+    def heads(self, most: int, max_bytes: int = 1 << 62) -> list[Entry]:
+        """The oldest events in their order: one if there is any, more up to ``max_bytes``."""
         with self._mutex:
             for store in self._stores():
                 try:
-                    waiting = store.head()
+                    waiting = store.heads(most, max_bytes)
                 except sqlite3.DatabaseError as error:
                     if store is not self._disk or not self._is_corrupt(error):
                         raise
                     self._set_aside(error)
-                    return self.head()
-                if waiting is not None:
-                    return Entry(waiting.event, waiting.id, store)
-            return None
+                    return self.heads(most, max_bytes)
+                if waiting:
+                    return [Entry(each.event, each.id, store) for each in waiting]
+            return []
 
-    def done(self, entry: Entry) -> None:
-        """The target has this event: take it away."""
-        with self._mutex:
-            if entry.store in self._stores():
-                entry.store.done(entry.id)
+    def done(self, *entries: Entry) -> None:
+        """The target has these events: take them away, in one transaction."""
+        with self._mutex, self._healing():
+            for store in self._stores():
+                store.done(*(entry.id for entry in entries if entry.store is store))
 
     def bury(self, entry: Entry, reason: str, answer: str) -> None:
         """The target will never take this event: keep it as a dead letter with its answer."""
-        with self._mutex:
+        with self._mutex, self._healing():
             if entry.store in self._stores():
                 entry.store.bury(entry.id, reason, answer)
 
@@ -205,6 +211,26 @@ class Spool:
                         told[name] += value
             return {**told, "dropped": dropped}
 
+    def losses(self) -> dict[str, int]:
+        """What was dropped since this process opened the file, by reason."""
+        return {
+            reason: lost
+            for reason, number in self.counts()["dropped"].items()
+            if (lost := number - self._before.get(reason, 0)) > 0
+        }
+
+    def bodies(self) -> Iterator[str]:
+        """All events that wait as JSON, oldest first; those that come meanwhile may be in it."""
+        for store in self._stores():
+            after = 0
+            while True:
+                with self._mutex:
+                    chunk = store.bodies(after, CHUNK) if store in self._stores() else []
+                if not chunk:
+                    break
+                yield from (body for _, body in chunk)
+                after = chunk[-1][0]
+
     def close(self) -> None:
         """Let go of the file; one with nothing left in it is removed."""
         with self._mutex:
@@ -224,7 +250,7 @@ class Spool:
             empty = disk.pending() == 0 and disk.dead_count() == 0
         disk.close()
         if empty and self._path is not None:
-            _remove(self._path)
+            files.remove(self._path)
         if self._owner is not None:
             self._owner.release(remove=empty)
 
@@ -253,9 +279,10 @@ class Spool:
             return False
         self._path, self._owner = path, owner
         try:
-            _make_private(path)
+            files.make_private(path)
             try:
                 self._disk = Store(path, self._max_bytes, self._max_age)
+                self._before = self.counts()["dropped"]
             except sqlite3.DatabaseError as error:
                 if not self._is_corrupt(error):
                     raise
@@ -276,6 +303,15 @@ class Spool:
         # Python maps SQLITE_CORRUPT and SQLITE_NOTADB to the base class, all else to others.
         return type(error) is sqlite3.DatabaseError
 
+    @contextlib.contextmanager
+    def _healing(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if not self._is_corrupt(error):
+                raise
+            self._set_aside(error)
+
     def _set_aside(self, error: Exception) -> bool:
         """Rename a corrupted file and start anew; False if that fails too."""
         assert self._path is not None
@@ -283,14 +319,11 @@ class Spool:
         with contextlib.suppress(sqlite3.Error):
             if broken is not None:
                 broken.close()
-        aside = self._path + ".corrupt"
-        _LOGGER.warning("spool corrupted (%s): set aside as %s, starting anew", error, aside)
+        self._before = {}
         try:
-            for suffix in ("", "-wal"):
-                with contextlib.suppress(FileNotFoundError):
-                    os.replace(self._path + suffix, aside + suffix)
-            _remove(self._path)
-            _make_private(self._path)
+            aside = files.set_aside(self._path)
+            _LOGGER.warning("spool corrupted (%s): set aside as %s, starting anew", error, aside)
+            files.make_private(self._path)
             self._disk = Store(self._path, self._max_bytes, self._max_age)
             self._disk.count_dropped("spool_corrupted")
         except (OSError, sqlite3.Error) as second:
@@ -298,6 +331,29 @@ class Spool:
             self._warn_disk(second)
             return False
         return True
+
+    def _restore(self) -> None:
+        """The file was removed while it is open: write it again, with all that it has."""
+        assert self._path is not None
+        assert self._disk is not None
+        gone, path, owner = self._disk, self._path, self._owner
+        try:
+            files.make_directory(os.path.dirname(path))
+            again = OwnerLock(path + ".lock")
+            if again.acquire() is Held.ELSEWHERE:
+                raise OSError("another application has its name now")
+            files.make_private(path)
+            gone.copy_to(path)
+            self._disk = Store(path, self._max_bytes, self._max_age)
+        except (OSError, sqlite3.Error) as error:
+            # What is open still works, but does not survive a kill.
+            self._warn_disk(error)
+            return
+        _LOGGER.warning("the spool %s was removed: it has been written again", path)
+        self._owner = again
+        if owner is not None:
+            owner.forget()
+        gone.close()
 
     def _count(self, name: str, number: int = 1) -> None:
         with self._mutex:
@@ -321,7 +377,7 @@ class Spool:
     def _save_memory(self) -> None:
         """At the end: what waits in memory goes to disk if it can, else it is lost, and counted."""
         assert self._memory is not None
-        bodies = self._memory.bodies()
+        bodies = [body for _, body in self._memory.bodies(0, -1)]
         try:
             if bodies and self._disk is not None:
                 self._disk.put(bodies)
@@ -335,13 +391,19 @@ class Spool:
 
 
 def adopt(
-    directory: str | os.PathLike[str], max_bytes: int = MAX_BYTES, max_age: float = MAX_AGE
+    directory: str | os.PathLike[str],
+    max_bytes: int = MAX_BYTES,
+    max_age: float = MAX_AGE,
+    is_ours: Callable[[str], bool] = lambda target: True,
+    lost: Callable[[dict[str, int]], None] = lambda losses: None,
 ) -> Iterator[Spool]:
     """Give the spools in ``directory`` whose owners are dead and which have events waiting.
 
     Each is locked for this process and must be closed. Spools that are empty are
     removed on the way; those of others, in use, unreadable or of a newer format are
-    left alone. At most ``MAX_ADOPTED`` at a time.
+    left alone, as are those for a target that ``is_ours`` refuses. ``lost`` is told
+    what one of those that are not given has lost: what was too old, or corrupted.
+    At most ``MAX_ADOPTED`` at a time.
     """
     directory = os.fspath(directory)
     try:
@@ -352,8 +414,9 @@ def adopt(
     for name in names:
         path = os.path.join(directory, name)
         if name.endswith(".db.lock") and not os.path.exists(path.removesuffix(".lock")):
-            _remove_stale_lock(path)
-        if not _FILES.fullmatch(name) or adopted >= MAX_ADOPTED:
+            files.remove_stale_lock(path)
+        target = files.target_of(name)
+        if target is None or not is_ours(target) or adopted >= MAX_ADOPTED:
             continue
         try:
             spool = Spool._open_orphan(path, max_bytes, max_age)
@@ -361,33 +424,11 @@ def adopt(
                 continue
             if spool.head() is None:  # which also drops what waited too long
                 spool.close()
+                if losses := spool.losses():
+                    lost(losses)
                 continue
         except (OSError, sqlite3.Error) as error:
             _LOGGER.debug("spool %s is left alone: %s", path, error)
             continue
         adopted += 1
         yield spool
-
-
-def _remove_stale_lock(path: str) -> None:
-    with contextlib.suppress(OSError):
-        lock = OwnerLock(path)
-        if lock.acquire() is Held.HERE:
-            lock.release(remove=not os.path.exists(path.removesuffix(".lock")))
-
-
-def _make_private(path: str) -> None:
-    """Make the file, readable by its owner only; SQLite's side files take its mode."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-    file = os.open(path, flags, 0o600)
-    try:
-        if hasattr(os, "fchmod"):
-            os.fchmod(file, 0o600)
-    finally:
-        os.close(file)
-
-
-def _remove(path: str) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        with contextlib.suppress(OSError):
-            os.unlink(path + suffix)

@@ -127,44 +127,48 @@ class Store:
         self._bytes, self._count = size, count
         return refused
 
-    def head(self) -> Waiting | None:
-        """The oldest event that waits, without taking it away."""
-        self._expire()
-        while True:
-            row = self._first()
-            if row is None:
-                return None
-            number, size, body = row
-            try:
-                return Waiting(number, json.loads(body))
-            except ValueError:
-                self._drop("unreadable", [(number, size)])
+    def heads(self, most: int, max_bytes: int) -> list[Waiting]:
+        """The oldest events that wait, without taking them away: one if there is any.
 
-    def _first(self) -> tuple[int, int, str] | None:
+        More only as long as all are within ``max_bytes``.
+        """
+        self._expire()
+        found: list[Waiting] = []
+        unreadable: list[tuple[int, int]] = []
         rows = self.connection.execute("SELECT id, size, body FROM events ORDER BY id")
         try:
-            return next((row for row in rows if row[0] not in self._removed), None)
+            for number, size, body in rows:
+                if number in self._removed:
+                    continue
+                max_bytes -= size
+                if found and (max_bytes < 0 or len(found) >= most):
+                    break
+                try:
+                    found.append(Waiting(number, json.loads(body)))
+                except ValueError:
+                    unreadable.append((number, size))
         finally:
             rows.close()
+        self._drop("unreadable", unreadable)
+        return found
 
-    def done(self, number: int) -> None:
-        """Take away an event that the target has."""
-        if number in self._removed:
-            return
-        size = self._size_of(number)
-        if size is None:
+    def done(self, *numbers: int) -> None:
+        """Take away events that the target has."""
+        sizes = {number: self._size_of(number) for number in numbers}
+        gone = {n: size for n, size in sizes.items() if size is not None and n not in self._removed}
+        if not gone:
             return
         try:
             with self._transaction() as run:
-                for gone in (number, *self._removed):
-                    run("DELETE FROM events WHERE id = ?", (gone,))
-                self._add("delivered", 1 + len(self._removed))
+                for number in (*gone, *self._removed):
+                    run("DELETE FROM events WHERE id = ?", (number,))
+                self._add("delivered", len(gone) + len(self._removed))
             self._removed.clear()
         except sqlite3.OperationalError:
             # A full disk cannot even forget: remember it here, so as not to send it again.
-            self._removed.add(number)
-        self._bytes -= size
-        self._count -= 1
+            self._removed.update(gone)
+        self._bytes -= sum(gone.values())
+        self._count -= len(gone)
 
     def bury(self, number: int, reason: str, answer: str) -> None:
         """Move an event that the target refuses to the dead letters."""
@@ -207,10 +211,12 @@ class Store:
         for number, died, reason, answer, body in rows:
             yield DeadLetter(number, died, reason, answer, json.loads(body))
 
-    def bodies(self) -> list[str]:
-        """All that waits, oldest first."""
-        rows = self.connection.execute("SELECT id, body FROM events ORDER BY id").fetchall()
-        return [body for number, body in rows if number not in self._removed]
+    def bodies(self, after: int, most: int) -> list[tuple[int, str]]:
+        """What waits behind an event's id, oldest first, with ids; all if ``most`` is -1."""
+        rows = self.connection.execute(
+            "SELECT id, body FROM events WHERE id > ? ORDER BY id LIMIT ?", (after, most)
+        ).fetchall()
+        return [(number, body) for number, body in rows if number not in self._removed]
 
     def pending(self) -> int:
         """How many events wait."""
@@ -228,6 +234,10 @@ class Store:
         """Count a loss that happened before the store."""
         with self._transaction():
             self._add(DROPPED + reason, number)
+
+    def copy_to(self, path: str) -> None:
+        """Write all of it into the empty file ``path``."""
+        self.connection.execute("VACUUM INTO ?", (path,))
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded into it."""

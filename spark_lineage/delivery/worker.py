@@ -1,8 +1,8 @@
 """The one thread that takes events out of the spool and to their target.
 
-First in first out, one event at a time: a START is with the target before its
-run's end is tried. It owns all retry; no wait of it is longer than its deadline,
-and each can be interrupted.
+First in first out: a START is with the target before its run's end is tried, or
+in one batch with it. It owns all retry; no wait of it is longer than its
+deadline, and each can be interrupted.
 """
 
 from __future__ import annotations
@@ -11,19 +11,26 @@ import logging
 import random
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from spark_lineage.delivery import fork
-from spark_lineage.delivery.spool import Entry, Spool
+from spark_lineage.delivery.log import DeliveryLog
+from spark_lineage.delivery.sender import Sender
+from spark_lineage.delivery.spool import Spool
 from spark_lineage.delivery.transports.base import Transport
-from spark_lineage.errors import RejectedError, RetriableError
+from spark_lineage.errors import RetriableError
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 60.0
 URGENT_PAUSE = 0.25  # while somebody waits in `flush`
-SUMMARY_SECONDS = 60.0
 ENDING_SECONDS = 0.25  # of a close's time, kept for the thread to end
-UNEXPECTED_LIMIT = 5  # attempts at one event that fail by a fault of our own
+ORPHAN_SECONDS = 300.0  # how often spools of dead owners are looked for
+
+Losses = dict[str, int]
+Find = Callable[[Callable[[Losses], None]], Iterable[Spool]]
+"""Gives spools whose owners are dead; is given a function that takes what they have lost."""
 
 _LOGGER = logging.getLogger("spark_lineage.delivery")
 
@@ -31,18 +38,23 @@ _LOGGER = logging.getLogger("spark_lineage.delivery")
 class Worker:
     """Delivers what is in ``spool`` through ``transport``; owns both from now on.
 
+    ``find`` is asked for spools that others have left, at the start and every
+    five minutes, as long as the target takes events.
+
     All public methods may be called from any thread. In a forked child they do
     nothing: the parent delivers.
     """
 
-    def __init__(self, spool: Spool, transport: Transport) -> None:
+    def __init__(self, spool: Spool, transport: Transport, find: Find | None = None) -> None:
         self._spool = spool
         self._transport = transport
+        self._find = find
+        self._look_at = 0.0
         self._orphans: list[Spool] = []
+        self._lost: Losses = {}  # of orphans that are closed
         self._failures = 0  # in a row
-        self._unexpected: tuple[int, int] = (0, 0)  # the event's id, attempts
-        self._attempts = self._failed = 0
-        self._log = _Log(transport.description)
+        self._log = DeliveryLog(transport.description)
+        self._sender = Sender(transport, self._log)
         self._inert = False
         self._reset()
         fork.register(self)
@@ -94,22 +106,29 @@ class Worker:
         if self._inert:
             return True
         deadline = time.monotonic() + timeout
+        with self.hurried(), self._condition:
+            while self.has_thread:
+                if self._waiting(everything) == 0:
+                    return True
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return False
+                self._condition.wait(min(left, 0.5))
+        self._drain(deadline, everything)
+        return self._waiting(everything) == 0
+
+    @contextmanager
+    def hurried(self) -> Iterator[None]:
+        """Within, no back-off is longer than a moment, unless the target named a time."""
         with self._condition:
             self._flushing += 1
             self._woken = True
             self._condition.notify_all()
-            try:
-                while self._is_alive():
-                    if self._waiting(everything) == 0:
-                        return True
-                    left = deadline - time.monotonic()
-                    if left <= 0:
-                        return False
-                    self._condition.wait(min(left, 0.5))
-            finally:
+        try:
+            yield
+        finally:
+            with self._condition:
                 self._flushing -= 1
-        self._drain(deadline, everything)
-        return self._waiting(everything) == 0
 
     def close(self, timeout: float) -> bool:
         """Flush, end the thread, let go of spool and transport, within ``timeout`` seconds.
@@ -127,13 +146,26 @@ class Worker:
             thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(max(0.0, deadline - time.monotonic()))
-        if not self._is_alive():
+        if not self.has_thread:
             self._release()
         return done
 
     def counts(self) -> dict[str, Any]:
-        """The spool's counts, and ``attempts`` and ``failed`` posts of this worker."""
-        return {**self._spool.counts(), "attempts": self._attempts, "failed": self._failed}
+        """The spool's counts, and ``attempts``, ``failed`` posts and ``shrunk`` events.
+
+        ``dropped`` has in it what spools that were taken over have lost since.
+        """
+        counts, sender = self._spool.counts(), self._sender
+        lost = [self._lost, *(orphan.losses() for orphan in list(self._orphans))]
+        for losses in lost:
+            _add(counts["dropped"], losses)
+        told = {"attempts": sender.attempts, "failed": sender.failed, "shrunk": sender.shrunk}
+        return {**counts, **told}
+
+    def undelivered(self) -> list[Spool]:
+        """The spools in which something waits or lies dead, our own first."""
+        spools = [self._spool, *self._orphans]
+        return [spool for spool in spools if spool.pending() or spool.counts()["dead"]]
 
     def after_fork(self) -> None:
         """In a forked child: no thread, no spool, no locks of the parent's."""
@@ -141,12 +173,15 @@ class Worker:
         self._orphans = []
         self._reset()
 
-    def _is_alive(self) -> bool:
+    @property
+    def has_thread(self) -> bool:
+        """Whether a thread delivers; else :meth:`flush` does."""
         return self._thread is not None and self._thread.is_alive()
 
     def _run(self) -> None:
         while not self._stopping:
             try:
+                self._look_for_orphans()
                 pause, patient = self._step(None)
             except Exception as error:  # a fault of the spool, such as a disk's
                 self._failures += 1
@@ -159,66 +194,57 @@ class Worker:
         self._release()
 
     def _step(self, deadline: float | None) -> tuple[float | None, bool]:
-        """Try one event. Gives how long to pause (None: nothing waits), and whether it must be."""
+        """Try once. Gives how long to pause (None: nothing waits), and whether it must be."""
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         if not self._sending.acquire(timeout=-1 if left is None else left):
             return 0.0, False
         try:
-            found = self._next()
-            if found is None:
+            if not self._send(deadline):
                 return None, False
-            spool, entry = found
-            self._attempts += 1
-            try:
-                self._transport.send(entry.event, left)
-            except RejectedError as error:
-                self._failed += 1
-                spool.bury(entry, str(error), error.answer)
-                self._log.rejected(error)
-            except RetriableError as error:
-                return self._retry(error, error.retry_after)
-            except Exception as error:
-                if not self._is_hopeless(entry):
-                    return self._retry(error, None)
-                spool.bury(entry, f"{type(error).__name__}: {error}", "")
-                self._log.rejected(error)
-            else:
-                spool.done(entry)
             if self._failures:
                 self._failures = 0
                 self._log.recovered()
+        except RetriableError as error:
+            return self._retry(error, error.retry_after)
+        except Exception as error:
+            return self._retry(error, None)
         finally:
             self._sending.release()
         with self._condition:
             self._condition.notify_all()
         return 0.0, False
 
-    def _next(self) -> tuple[Spool, Entry] | None:
-        entry = self._spool.head()
-        if entry is not None:
-            return self._spool, entry
+    def _send(self, deadline: float | None) -> bool:
+        """Send from our own spool, else from one that was taken over; False if nothing waits."""
+        if self._sender.send(self._spool, deadline):
+            return True
         while self._orphans:
             orphan = self._orphans[0]
-            entry = orphan.head()
-            if entry is not None:
-                return orphan, entry
-            self._orphans.pop(0).close()
-        return None
+            try:
+                if self._sender.send(orphan, deadline):
+                    return True
+            except Exception:
+                self._orphans.append(self._orphans.pop(0))  # it may be this one's fault
+                raise
+            self._orphans.pop(0)
+            _add(self._lost, orphan.losses())
+            orphan.close()
+        return False
+
+    def _look_for_orphans(self) -> None:
+        now = time.monotonic()
+        if self._find is None or self._failures or now < self._look_at:
+            return
+        self._look_at = now + ORPHAN_SECONDS * random.uniform(0.8, 1.2)
+        for orphan in self._find(lambda losses: _add(self._lost, losses)):
+            self.take_over(orphan)
 
     def _retry(self, error: Exception, retry_after: float | None) -> tuple[float, bool]:
-        self._failed += 1
         self._failures += 1
         self._log.failure(self._transport.description, error, self._spool)
         if retry_after is not None:
             return max(0.01, retry_after * random.uniform(1.0, 1.1)), True
         return self._back_off(), False
-
-    def _is_hopeless(self, entry: Entry) -> bool:
-        """Whether an event failed so often by a fault of ours that it must not block the rest."""
-        number, attempts = self._unexpected
-        attempts = attempts + 1 if number == entry.id else 1
-        self._unexpected = (entry.id, attempts)
-        return attempts >= UNEXPECTED_LIMIT
 
     def _back_off(self) -> float:
         longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._failures - 1, 10))
@@ -274,50 +300,6 @@ class Worker:
         self._transport.close()
 
 
-class _Log:
-    """One line at the first failure, then a summary at most each minute."""
-
-    def __init__(self, target: str) -> None:
-        self._target = target
-        self._failing_since: float | None = None
-        self._told_at = 0.0
-        self._refused_told_at = 0.0
-        self._refused = 0
-
-    def failure(self, what: str, error: Exception, spool: Spool) -> None:
-        now = time.monotonic()
-        text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        if self._failing_since is None:
-            self._failing_since = self._told_at = now
-            _LOGGER.warning(
-                "lineage events cannot be delivered to %s (%s); they wait in %s until they can",
-                what,
-                error if isinstance(error, RetriableError) else text,
-                spool.path or "memory",
-            )
-        elif now - self._told_at >= SUMMARY_SECONDS:
-            self._told_at = now
-            _LOGGER.warning(
-                "for %.0f s lineage events could not be delivered to %s (%s); %d wait",
-                now - self._failing_since,
-                what,
-                error if isinstance(error, RetriableError) else text,
-                spool.pending(),
-            )
-
-    def recovered(self) -> None:
-        if self._failing_since is not None:
-            _LOGGER.info("lineage events are delivered to %s again", self._target)
-            self._failing_since = None
-
-    def rejected(self, error: Exception) -> None:
-        now = time.monotonic()
-        self._refused += 1
-        if self._refused == 1 or now - self._refused_told_at >= SUMMARY_SECONDS:
-            self._refused_told_at = now
-            _LOGGER.warning(
-                "%s refused lineage events, %d so far (%s); they are kept as dead letters",
-                self._target,
-                self._refused,
-                error,
-            )
+def _add(counts: Losses, more: Losses) -> None:
+    for reason, number in more.items():
+        counts[reason] = counts.get(reason, 0) + number

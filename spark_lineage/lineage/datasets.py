@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any
 
 from spark_lineage.lineage.model import Dataset
@@ -13,10 +14,15 @@ from spark_lineage.plan.node import PlanNode, Record
 
 Schema = tuple[tuple[str, str, str | None], ...]
 
-_METASTORE = ("hive.metastore.uris", "spark.hadoop.hive.metastore.uris", "spark.hive.metastore.uris")
+_METASTORE = (
+    "hive.metastore.uris",
+    "spark.hadoop.hive.metastore.uris",
+    "spark.hive.metastore.uris",
+)
 _SESSION_CATALOG = "spark_catalog"
 
 
+@lru_cache(maxsize=512)
 def parse_schema(text: str | None) -> Schema:
     """The top-level fields of a struct type's JSON: name, type, comment."""
     if not text or not text.startswith("{"):
@@ -29,9 +35,7 @@ def parse_schema(text: str | None) -> Schema:
     for field in fields:
         kind = field.get("type")
         comment = (field.get("metadata") or {}).get("comment")
-        found.append(
-            (field["name"], kind if isinstance(kind, str) else json.dumps(kind), comment)
-        )
+        found.append((field["name"], kind if isinstance(kind, str) else json.dumps(kind), comment))
     return tuple(found)
 
 
@@ -170,12 +174,18 @@ class Naming:
         schema = parse_schema(self.record.text(described.get("schema")))
         options = self.record.mapping(described.get("options"))
         if kind == "HadoopFsRelation":
-            return self._paths(self.record.texts(described.get("rootPaths")), options, schema,
-                               self.record.text(described.get("format")))
+            return self._paths(
+                self.record.texts(described.get("rootPaths")),
+                options,
+                schema,
+                self.record.text(described.get("format")),
+            )
         if kind == "JDBCRelation":
             options = {key.lower(): value for key, value in options.items()}
             url = str(options.get("url") or "")
-            return [self.jdbc(url, str(options.get("dbtable") or options.get("query") or ""), schema)]
+            return [
+                self.jdbc(url, str(options.get("dbtable") or options.get("query") or ""), schema)
+            ]
         path = options.get("path")
         if path:
             return [self.path(str(path), schema=schema)]
@@ -195,7 +205,7 @@ class Naming:
         wanted = lowered.get("path")
         if len(found) > 1 and isinstance(wanted, str) and re.search(r"[*?\[{]", wanted):
             # rootPaths are the glob's matches; the data set is what the glob is over.
-            namespace, name = name_of_path(wanted, trim=True, encoded=False)
+            _, name = name_of_path(wanted, trim=True, encoded=False)
             if all(item.name.startswith(name) for item in found):
                 return [Dataset(next(iter(found)).namespace, name, schema)]
         return list(found)
@@ -266,6 +276,16 @@ class Naming:
             place = self._default_location(database, parts[-1])
             return self._named(self.namespace(), f"{database}.{parts[-1]}", schema, place, {})
         return self.table_of(catalog or "", parts, schema)
+
+    def saved(self, raw: Any, schema: Schema = ()) -> Dataset | None:
+        """What the options of a writer name: a JDBC table or a path."""
+        options = {key.lower(): value for key, value in self.record.mapping(raw).items()}
+        url, path = options.get("url"), options.get("path")
+        if isinstance(url, str) and url.startswith("jdbc:"):
+            return self.jdbc(url, str(options.get("dbtable") or ""), schema)
+        if isinstance(path, str):
+            return self.path(path, trim=False, schema=schema)
+        return None
 
     # -- JDBC -------------------------------------------------------------
 

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import spark_lineage.lineage.rules  # noqa: F401  (importing registers)
 from spark_lineage.lineage.column import Column, State
+from spark_lineage.lineage.fallback import datasets_only
 from spark_lineage.lineage.fold import Fold
 from spark_lineage.lineage.lanes import FIRST_INDIRECT, KINDS, MASK, Lanes
+from spark_lineage.lineage.memory import Memory
 from spark_lineage.lineage.model import (
     Availability,
     Dataset,
@@ -23,8 +25,12 @@ from spark_lineage.lineage.model import (
 from spark_lineage.lineage.options import LineageOptions
 from spark_lineage.lineage.selfcheck import Reading, check
 from spark_lineage.lineage.target import Target
-from spark_lineage.lineage.text import column_text
+from spark_lineage.lineage.text import LIMIT, Texts
 from spark_lineage.plan.node import PlanNode, Record
+
+#: The texts of one output together are about this long at most, but each may have the least.
+_ALL_TEXTS = 60_000
+_MIN_TEXT = 200
 
 #: Fields of a built struct are outputs of their own down to this depth.
 _MAX_PATH = 8
@@ -32,12 +38,15 @@ _MAX_PATH = 8
 _DEFAULTS = LineageOptions()
 
 
-def derive(record: Record, options: LineageOptions = _DEFAULTS) -> Lineage:
+def derive(
+    record: Record, options: LineageOptions = _DEFAULTS, memory: Memory | None = None
+) -> Lineage:
     """The lineage of a record's query.
 
     The analyzed plan says what depends on what; the optimized plan and the
     scans say what was read. A record without an analyzed plan gives one output
-    that is UNAVAILABLE, with the reason. Never raises for a plan it does not
+    that is UNAVAILABLE, with the reason. ``memory``, one for an application,
+    carries lineage through checkpoints; it is read and added to. Never raises for a plan it does not
     understand: what is not known is told in issues and ``unknown_nodes``.
     """
     if record.analyzed is None:
@@ -45,12 +54,14 @@ def derive(record: Record, options: LineageOptions = _DEFAULTS) -> Lineage:
         return Lineage(
             outputs=(Output(None, availability=Availability.UNAVAILABLE, issues=(str(reason),)),)
         )
-    fold = Fold(record, options)
+    fold = Fold(record, options, memory)
     state = fold.run(record.analyzed)
     used = _used(fold, record.analyzed)
     teller = _Teller(fold)
     outputs = tuple(teller.output(target) for target in _targets(fold, record.analyzed, state))
     datasets = _inputs(fold, used)
+    if memory is not None:
+        _remember(memory, fold, state, teller, datasets)
     reading = Reading(record, fold.naming)
     inputs = tuple(
         sorted(
@@ -66,6 +77,20 @@ def derive(record: Record, options: LineageOptions = _DEFAULTS) -> Lineage:
     unexplained, explained = check(reading, resolved)
     unknown = Counter(name for ref, name in fold.unknown.items() if ref in used)
     return Lineage(inputs, outputs, dict(unknown), unexplained, explained)
+
+
+def _remember(
+    memory: Memory, fold: Fold, state: State, teller: _Teller, inputs: list[Dataset]
+) -> None:
+    """Keep a query's result for what starts from its rows later."""
+    root = fold.record.analyzed
+    if root is None or state.outputs:
+        return
+    ids = fold.order(root)
+    columns = [state.columns[expr_id] for expr_id in ids if expr_id in state.columns]
+    if ids and len(columns) == len(ids):
+        texts = [teller.text(column) for column in columns]
+        memory.remember(ids, columns, texts, state.rows, inputs, state.issues, fold.sources)
 
 
 def _used(fold: Fold, root: int) -> set[int]:
@@ -112,10 +137,19 @@ class _Teller:
 
     def __init__(self, fold: Fold) -> None:
         self.fold = fold
-        self._told: dict[tuple[int, int], list[tuple[Dataset, str, tuple[str, ...]]]] = {}
+        self.texts = Texts(fold.record) if fold.options.texts else None
+        self._limit = LIMIT
+        self._lists: dict[tuple[int, int], list[_Keyed]] = {}
+        self._tuples: dict[tuple[bool, tuple[tuple[int, int], ...]], tuple[Source, ...]] = {}
+
+    def text(self, column: Column) -> str | None:
+        """A column's expression, if texts are wanted."""
+        return self.texts.column(column, self._limit) if self.texts else None
 
     def output(self, target: Target) -> Output:
         columns: list[OutputColumn] = []
+        # A table of a thousand columns gets shorter texts, not a thousand long ones.
+        self._limit = max(_MIN_TEXT, min(LIMIT, _ALL_TEXTS // max(1, len(target.columns))))
         for name, column, kind in target.columns:
             columns.extend(self._column(name, column, kind))
         issues = set(target.issues)
@@ -155,12 +189,11 @@ class _Teller:
             origin = Origin.INPUT_FIELDS
         else:
             origin = Origin.SYSTEM if column.system else Origin.CONSTANT
-        fold = self.fold
         return OutputColumn(
             name,
             KINDS[column.type],
             origin,
-            column_text(fold.record, column) if fold.options.texts else None,
+            self.text(column),
             direct,
             self._sources(column.lanes, direct=False),
             Availability.PARTIAL if column.issues else Availability.AVAILABLE,
@@ -170,20 +203,44 @@ class _Teller:
 
     def _sources(self, lanes: Lanes, direct: bool) -> tuple[Source, ...]:
         """The sources of a column's lanes, one for each data set, path, kind and masking."""
-        found: dict[tuple[str, str, str, int], tuple[str, ...]] = {}
-        for lane, bits in lanes.items():
-            if (lane < FIRST_INDIRECT) is not direct:
-                continue
-            for dataset, path, via in self.fold.sources.describe(bits):
-                key = (dataset.namespace, dataset.name, path, lane)
-                known = found.get(key)
-                if known is None:
-                    found[key] = via
-                elif known != via:
-                    found[key] = tuple(dict.fromkeys((*known, *via)))
-        return tuple(
-            sorted(
-                Source(namespace, name, path, KINDS[lane >> 1], bool(lane & MASK), via)
-                for (namespace, name, path, lane), via in found.items()
-            )
-        )
+        key = (direct, tuple(sorted(lanes.items())))
+        known = self._tuples.get(key)
+        if known is None:
+            found: list[_Keyed] = []
+            for lane, bits in lanes.items():
+                if (lane < FIRST_INDIRECT) is direct:
+                    found.extend(self._list(lane, bits))
+            found.sort(key=_order)
+            known = self._tuples[key] = tuple(source for _, source in found)
+        return known
+
+    def _list(self, lane: int, bits: int) -> list[_Keyed]:
+        """The sources of one lane; those that differ by the views passed only are one."""
+        known = self._lists.get((lane, bits))
+        if known is not None:
+            return known
+        paths: dict[tuple[str, str, str], tuple[str, ...]] = {}
+        for dataset, path, via in self.fold.sources.describe(bits):
+            key = (dataset.namespace, dataset.name, path)
+            before = paths.get(key)
+            if before is None:
+                paths[key] = via
+            elif before != via:
+                paths[key] = tuple(dict.fromkeys((*before, *via)))
+        kind, masking = KINDS[lane >> 1], bool(lane & MASK)
+        known = [
+            ((*key, kind.value, masking), Source(*key, kind, masking, via))
+            for key, via in paths.items()
+        ]
+        self._lists[lane, bits] = known
+        return known
+
+
+_Keyed = tuple[tuple[str, str, str, str, bool], Source]
+
+
+def _order(keyed: _Keyed) -> tuple[str, str, str, str, bool]:
+    return keyed[0]
+
+
+__all__ = ["datasets_only", "derive"]

@@ -13,26 +13,30 @@ from spark_lineage.lineage.expressions.functions import masked
 from spark_lineage.lineage.gather import Gather
 from spark_lineage.lineage.handlers import ATTRIBUTE, TRANSPARENT
 from spark_lineage.lineage.lanes import IDENTITY, TRANSFORMATION, Lanes, add, union
+from spark_lineage.lineage.memory import Memory
 from spark_lineage.lineage.model import Dataset
 from spark_lineage.lineage.options import LineageOptions
 from spark_lineage.lineage.rule import rule_of
 from spark_lineage.lineage.rules.unknown import unknown
 from spark_lineage.lineage.sources import Sources
 from spark_lineage.lineage.struct_parts import struct_parts
-from spark_lineage.plan.node import PlanNode, Record, number
+from spark_lineage.plan.node import PlanNode, Record, Shape, number
 from spark_lineage.plan.walk import plan_rows
 
 log = logging.getLogger(__name__)
 
 #: How often a plan with recursion (or with a reference before its definition) is folded at most.
-_MAX_ROUNDS = 12
+_MAX_ROUNDS = 64
 
 
 class Fold:
     """The pass over one plan, and what rules and expression handlers ask of it."""
 
-    def __init__(self, record: Record, options: LineageOptions) -> None:
+    def __init__(
+        self, record: Record, options: LineageOptions, memory: Memory | None = None
+    ) -> None:
         self.record = record
+        self.memory = memory
         self.options = options
         self.rows = record.rows
         self.shapes = record.shapes
@@ -46,7 +50,7 @@ class Fold:
         self.states: dict[int, State] = {}
         self._orders: dict[int, list[int]] = {}
         #: CTE definitions and recursive loops by id, with the state of the last round.
-        self.definitions: dict[int, tuple[int, State | None]] = {}
+        self.definitions: dict[int, tuple[int, State]] = {}
         self.pending = False
         self.failures: dict[int, str] = {}
         self.unknown: dict[int, str] = {}
@@ -63,25 +67,33 @@ class Fold:
     def run(self, root: int) -> State:
         """The state of ``root``; all nodes before it are folded on the way."""
         order = list(plan_rows(self.record, root))
+        before: list[Any] = []
         for _ in range(_MAX_ROUNDS):
-            before = self._measure()
             self.pending = False
             self.unknown.clear()
             self.failures.clear()
             self._orders.clear()
             for ref in order:
                 self.states[ref] = self._fold(ref)
-            if not self.pending or before == self._measure():
-                break
-        return self.states[root]
+            if not self.pending:
+                return self.states[root]
+            after = self._measure()
+            if after == before:
+                return self.states[root]
+            before = after
+        state = self.states[root]
+        state.issues |= {f"a recursive query did not settle in {_MAX_ROUNDS} rounds"}
+        return state
 
     def _measure(self) -> list[Any]:
         """What must stop changing before a recursive definition is told completely."""
         return [
-            (key, sorted((i, sorted(c.lanes.items())) for i, c in state.columns.items()))
-            + (sorted(state.rows.items()),)
+            (
+                key,
+                [(i, c.type, c.system, sorted(c.lanes.items())) for i, c in state.columns.items()],
+                sorted(state.rows.items()),
+            )
             for key, (_, state) in sorted(self.definitions.items())
-            if state is not None
         ]
 
     def _fold(self, ref: int) -> State:
@@ -297,7 +309,7 @@ class Fold:
 
     def function_name(self, row: list[Any]) -> str:
         """The name of a user's function."""
-        shape = self.shapes[row[0]]
+        shape: Shape = self.shapes[row[0]]
         for field in ("udfName", "name", "aggregatorName"):
             position = shape.position.get(field)
             name = self.record.text(row[position]) if position is not None else None

@@ -104,8 +104,10 @@ class Reading:
                 self._leaf(node)
             else:
                 if node.class_name in _OPAQUE:
+                    # What is behind a cache is not of this plan.
                     self.certain = False
-                below.extend(self._node(node))
+                else:
+                    below.extend(self._node(node))
             for child in below:
                 if child not in seen:
                     seen.add(child)

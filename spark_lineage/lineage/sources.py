@@ -86,6 +86,27 @@ class Sources:
             bits ^= bit
             yield bit, self._keys[bit.bit_length() - 1]
 
+    def portable(
+        self, lanes: dict[int, int]
+    ) -> tuple[tuple[int, Dataset, tuple[str, ...], tuple[str, ...]], ...]:
+        """Lanes in terms that mean the same in another query: lane, data set, path, views."""
+        return tuple(
+            (lane, self.datasets[key[0]], key[1], key[2])
+            for lane, bits in lanes.items()
+            for _, key in self._each(bits)
+            if not isinstance(key, int)
+        )
+
+    def lanes(
+        self, portable: tuple[tuple[int, Dataset, tuple[str, ...], tuple[str, ...]], ...]
+    ) -> dict[int, int]:
+        """What :meth:`portable` gave, in the terms of this query."""
+        found: dict[int, int] = {}
+        for lane, dataset, path, via in portable:
+            bit = self._bit((self.dataset(dataset), path, via))
+            found[lane] = found.get(lane, 0) | bit
+        return found
+
     def describe(self, bits: int) -> Iterator[tuple[Dataset, str, tuple[str, ...]]]:
         """Each source of a set: data set, field path as text, views passed."""
         for _, key in self._each(bits):

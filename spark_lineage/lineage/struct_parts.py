@@ -21,6 +21,8 @@ def struct_parts(
     """The columns of the fields, by name; None if the expression builds no struct."""
     row = fold.rows[ref]
     name = fold.shapes[row[0]].name
+    if name == "GetStructField":
+        return _of_field(fold, ref, columns)
     if depth >= _MAX_DEPTH or name not in ("CreateNamedStruct", "UpdateFields"):
         return None
     if name == "CreateNamedStruct":
@@ -33,6 +35,26 @@ def struct_parts(
             parts[field] = fold.column(children[index + 1], columns, None, depth + 1)
         return parts
     return _updated(fold, ref, columns, depth)
+
+
+def _of_field(fold: Fold, ref: int, columns: Mapping[int, Column]) -> dict[str, Column] | None:
+    """The fields of a field (``s.a``) of a struct that was built below."""
+    path: list[str] = []
+    row = fold.rows[ref]
+    while fold.shapes[row[0]].name == "GetStructField":
+        name = fold.field_name(row)
+        if name is None:
+            return None
+        path.append(name)
+        row = fold.rows[row[1][0]]
+    if fold.shapes[row[0]].name != "AttributeReference":
+        return None
+    column = columns.get(row[fold.id_position[row[0]]]["#"])
+    for name in reversed(path):
+        if column is None or column.parts is None:
+            return None
+        column = column.field(name, fold.sources)
+    return dict(column.parts) if column is not None and column.parts is not None else None
 
 
 def _updated(

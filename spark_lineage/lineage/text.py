@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from spark_lineage.lineage.column import Column
-from spark_lineage.plan.node import Record, number
+from spark_lineage.plan.node import Record
 
 LIMIT: Final = 2000
 _MAX_STEPS: Final = 20_000
@@ -49,7 +49,6 @@ _NAMES: Final = {
     "CreateNamedStruct": "named_struct",
     "Average": "avg",
     "Ceil": "ceil",
-    "CheckOverflow": "",
     "CurrentDate": "current_date",
     "DateFormatClass": "date_format",
     "ElementAt": "element_at",
@@ -74,12 +73,19 @@ _NAMES: Final = {
     "XxHash64": "xxhash64",
 }
 _THROUGH: Final = frozenset(
-    {"Alias", "CheckOverflow", "CheckOverflowInTableInsert", "KnownNotNull", "PromotePrecision",
-     "TempResolvedColumn", "WindowSpecDefinitionChild"}
+    {
+        "Alias",
+        "CheckOverflow",
+        "CheckOverflowInTableInsert",
+        "KnownNotNull",
+        "PromotePrecision",
+        "TempResolvedColumn",
+    }
 )
 
+Columns = Mapping[int, Column]
 Item = Any
-"""On the stack: a text, ``(row, columns)``, ``(row, columns, True)`` (as an operand) or a column."""
+"""On the stack: a text, ``(column, operand)``, or ``(row, columns, operand)``."""
 
 
 @lru_cache(maxsize=1024)
@@ -91,35 +97,75 @@ def function_text(class_name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", class_name).lower()
 
 
-def column_text(record: Record, column: Column, limit: int = LIMIT) -> str | None:
-    """The expression that makes a column, over source columns; None if it is not known."""
-    if column.origin is None:
-        return None
-    written: list[str] = []
-    length = steps = 0
-    stack: list[Item] = [column]
-    while stack:
-        item = stack.pop()
-        steps += 1
-        if steps > _MAX_STEPS:
-            written.append("…")
-            break
-        if isinstance(item, str):
-            written.append(item)
-            length += len(item)
-            if length > limit:
+class Texts:
+    """Makes the texts of one record's columns."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._rows = record.rows
+        self._id_position = [
+            shape.position["exprId"] if shape.name == "AttributeReference" else -1
+            for shape in record.shapes
+        ]
+        self._signs = [
+            f" {_OPERATORS[s.name]} " if s.name in _OPERATORS else "" for s in record.shapes
+        ]
+
+    def column(self, column: Column, limit: int = LIMIT) -> str | None:
+        """The expression that makes a column, over source columns; None if it is not known."""
+        if column.origin is None:
+            return None
+        rows, id_position, signs = self._rows, self._id_position, self._signs
+        written: list[str] = []
+        length = steps = 0
+        stack: list[Item] = [(column, False)]
+        pop, push = stack.pop, stack.append
+        while stack:
+            item = pop()
+            if type(item) is str:
+                written.append(item)
+                length += len(item)
+                if length > limit:
+                    break
+                continue
+            steps += 1
+            if steps > _MAX_STEPS:
+                written.append("…")
                 break
-        elif isinstance(item, Column):
-            stack.extend(reversed(_column(record, item, False)))
-        elif len(item) == 2 and isinstance(item[0], Column):
-            stack.extend(reversed(_column(record, item[0], True)))
-        else:
-            stack.extend(reversed(_row(record, *item)))
-    text = "".join(written)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+            if len(item) == 2:
+                stack.extend(reversed(_column(item[0], item[1])))
+                continue
+            ref, columns, operand = item
+            row = rows[ref]
+            position = id_position[row[0]]
+            if position >= 0:
+                found = columns.get(row[position]["#"])
+                if found is None or found.origin is None:
+                    push(self._record.name(ref))
+                elif found.origin.words is not None:
+                    push(found.origin.words)
+                elif found.origin.expression is not None:
+                    push((found.origin.expression, found.origin.columns or {}, operand))
+                else:
+                    push((found, operand))
+                continue
+            sign = signs[row[0]]
+            if sign and len(row[1]) == 2:
+                left, right = row[1]
+                if operand:
+                    push(")")
+                push((right, columns, True))
+                push(sign)
+                push((left, columns, True))
+                if operand:
+                    push("(")
+                continue
+            stack.extend(reversed(_row(self._record, ref, columns, operand)))
+        text = "".join(written)
+        return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _column(record: Record, column: Column, operand: bool) -> list[Item]:
+def _column(column: Column, operand: bool) -> list[Item]:
     origin = column.origin
     if origin is None:
         return ["?"]
@@ -128,7 +174,9 @@ def _column(record: Record, column: Column, operand: bool) -> list[Item]:
     if origin.branches is not None:
         items: list[Item] = ["("] if operand else []
         for index, branch in enumerate(origin.branches):
-            items.extend([" UNION ", branch] if index else [branch])
+            if index:
+                items.append(" UNION ")
+            items.append((branch, False))
         return [*items, ")"] if operand else items
     if origin.expression is None:
         return ["?"]
@@ -140,24 +188,14 @@ def _commas(refs: list[int], columns: Mapping[int, Column]) -> list[Item]:
     for index, ref in enumerate(refs):
         if index:
             items.append(", ")
-        items.append((ref, columns))
+        items.append((ref, columns, False))
     return items
 
 
-def _row(record: Record, ref: int, columns: Mapping[int, Column], operand: bool = False) -> list[Item]:
+def _row(record: Record, ref: int, columns: Columns, operand: bool) -> list[Item]:
     row = record.rows[ref]
-    shape = record.shapes[row[0]]
-    name = shape.name
+    name = record.shapes[row[0]].name
     children: list[int] = row[1] or []
-    if name == "AttributeReference":
-        column = columns.get(number(row[shape.position["exprId"]]) or 0)
-        if column is None or column.origin is None:
-            return [record.name(ref)]
-        return [(column, True)] if operand else [column]
-    if name in _OPERATORS and len(children) == 2:
-        sign = f" {_OPERATORS[name]} "
-        inner: list[Item] = [(children[0], columns, True), sign, (children[1], columns, True)]
-        return ["(", *inner, ")"] if operand else inner
     if name in _SPACED:
         return [(children[0], columns, True), _SPACED[name]]
     if name in _THROUGH:
@@ -166,7 +204,7 @@ def _row(record: Record, ref: int, columns: Mapping[int, Column], operand: bool 
     if special is not None:
         return special(record, ref, columns, children)
     view = record.expression(ref)
-    if view.has("replacement") and len(children) == 1 and view.ref_of("replacement") == children[0]:
+    if view.has("replacement") and children == [view.ref_of("replacement")]:
         return [(children[0], columns, operand)]
     shown = None
     if name in ("PythonUDF", "ScalaUDF", "PythonUDAF", "HiveSimpleUDF", "HiveGenericUDF"):
@@ -176,7 +214,7 @@ def _row(record: Record, ref: int, columns: Mapping[int, Column], operand: bool 
     return [f"{shown or function_text(name)}(", *_commas(children, columns), ")"]
 
 
-def _literal(record: Record, ref: int, columns: Mapping[int, Column], children: list[int]) -> list[Item]:
+def _literal(record: Record, ref: int, columns: Columns, children: list[int]) -> list[Item]:
     view = record.expression(ref)
     raw = view.raw("value")
     value = record.text(raw)
@@ -189,27 +227,32 @@ def _literal(record: Record, ref: int, columns: Mapping[int, Column], children: 
     return [value]
 
 
-def _cast(record: Record, ref: int, columns: Mapping[int, Column], children: list[int]) -> list[Item]:
+def _cast(record: Record, ref: int, columns: Columns, children: list[int]) -> list[Item]:
     view = record.expression(ref)
     kind = view.data_type() or view.data_type("target") or "?"
     if view.raw("fromType") is not None and kind == view.data_type("fromType"):
-        return [(children[0], columns)]
+        return [(children[0], columns, False)]
     names = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
     shown = names.get(kind, "struct" if kind.startswith("{") else kind)
-    return ["CAST(", (children[0], columns), f" AS {shown})"]
+    return ["CAST(", (children[0], columns, False), f" AS {shown})"]
 
 
-def _case(record: Record, ref: int, columns: Mapping[int, Column], children: list[int]) -> list[Item]:
+def _case(record: Record, ref: int, columns: Columns, children: list[int]) -> list[Item]:
     items: list[Item] = ["CASE"]
     pairs = len(children) // 2 * 2
     for index in range(0, pairs, 2):
-        items += [" WHEN ", (children[index], columns), " THEN ", (children[index + 1], columns)]
+        items += [
+            " WHEN ",
+            (children[index], columns, False),
+            " THEN ",
+            (children[index + 1], columns, False),
+        ]
     if len(children) > pairs:
-        items += [" ELSE ", (children[-1], columns)]
+        items += [" ELSE ", (children[-1], columns, False)]
     return [*items, " END"]
 
 
-def _aggregate(record: Record, ref: int, columns: Mapping[int, Column], children: list[int]) -> list[Item]:
+def _aggregate(record: Record, ref: int, columns: Columns, children: list[int]) -> list[Item]:
     view = record.expression(ref)
     function = record.expression(view.refs("aggregateFunction")[0])
     arguments = function.children
@@ -223,21 +266,21 @@ def _aggregate(record: Record, ref: int, columns: Mapping[int, Column], children
     else:
         inside = function.ref_of("replacement")
         if inside is not None and function.children == [inside]:
-            items = [(inside, columns)]
+            items = [(inside, columns, False)]
         else:
             word = "DISTINCT " if view.raw("isDistinct") is True else ""
             items = [f"{shown}({word}", *_commas(arguments, columns), ")"]
     clause = view.ref_of("filter")
     if clause is not None:
-        items += [" FILTER (WHERE ", (clause, columns), ")"]
+        items += [" FILTER (WHERE ", (clause, columns, False), ")"]
     return items
 
 
-def _window(record: Record, ref: int, columns: Mapping[int, Column], children: list[int]) -> list[Item]:
+def _window(record: Record, ref: int, columns: Columns, children: list[int]) -> list[Item]:
     function, spec = children
     view = record.expression(spec)
     inner = record.expression(function)
-    shown: Item = (function, columns)
+    shown: Item = (function, columns, False)
     if inner.class_name in ("Rank", "DenseRank", "PercentRank"):
         shown = f"{function_text(inner.class_name)}()"
     items: list[Item] = [shown, " OVER ("]
@@ -249,16 +292,16 @@ def _window(record: Record, ref: int, columns: Mapping[int, Column], children: l
     return [*items, ")"]
 
 
-def _sort_order(record: Record, ref: int, columns: Mapping[int, Column], children: list[int]) -> list[Item]:
+def _sort_order(record: Record, ref: int, columns: Columns, children: list[int]) -> list[Item]:
     direction = record.expression(ref).text("direction") or ""
-    return [(children[0], columns), " DESC" if direction.startswith("Desc") else ""]
+    return [(children[0], columns, False), " DESC" if direction.startswith("Desc") else ""]
 
 
-def _subquery(record: Record, ref: int, columns: Mapping[int, Column], children: list[int]) -> list[Item]:
+def _subquery(record: Record, ref: int, columns: Columns, children: list[int]) -> list[Item]:
     return ["(subquery)"]
 
 
-def _field(record: Record, ref: int, columns: Mapping[int, Column], children: list[int]) -> list[Item]:
+def _field(record: Record, ref: int, columns: Columns, children: list[int]) -> list[Item]:
     view = record.expression(ref)
     name = view.text("name")
     if name is None and isinstance(view.raw("field"), dict):
@@ -266,15 +309,15 @@ def _field(record: Record, ref: int, columns: Mapping[int, Column], children: li
     return [(children[0], columns, True), f".{name or '?'}"]
 
 
-def _in(record: Record, ref: int, columns: Mapping[int, Column], children: list[int]) -> list[Item]:
+def _in(record: Record, ref: int, columns: Columns, children: list[int]) -> list[Item]:
     return [(children[0], columns, True), " IN (", *_commas(children[1:], columns), ")"]
 
 
-def _not(record: Record, ref: int, columns: Mapping[int, Column], children: list[int]) -> list[Item]:
+def _not(record: Record, ref: int, columns: Columns, children: list[int]) -> list[Item]:
     return ["NOT ", (children[0], columns, True)]
 
 
-def _name(record: Record, ref: int, columns: Mapping[int, Column], children: list[int]) -> list[Item]:
+def _name(record: Record, ref: int, columns: Columns, children: list[int]) -> list[Item]:
     view = record.expression(ref)
     inner = view.ref_of("e")
     return [record.name(ref if inner is None else inner) or function_text(view.class_name)]

@@ -90,7 +90,8 @@ class Record:
 
     def shape(self, ref: int) -> Shape:
         """The shape of a row."""
-        return self.shapes[self.rows[ref][0]]
+        index: int = self.rows[ref][0]
+        return self.shapes[index]
 
     def node(self, ref: int) -> PlanNode:
         """A view of a plan row."""
@@ -180,7 +181,7 @@ class _View:
         self.record = record
         self.ref = ref
         self.row = record.rows[ref]
-        self.shape = record.shapes[self.row[0]]
+        self.shape: Shape = record.shapes[self.row[0]]
 
     @property
     def class_name(self) -> str:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+import json
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,11 +15,17 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 class HttpTarget:
-    """A real server on loopback. ``answers`` are used up in order; the last one stays."""
+    """A real server on loopback. ``answers`` are used up in order; the last one stays.
+
+    What is posted to ``.../batch`` is kept and answered apart, at first as by a
+    target that knows no batches.
+    """
 
     def __init__(self) -> None:
         self.answers: list[Answer | int] = [201]
         self.requests: list[tuple[str, dict[str, str], bytes]] = []
+        self.batch_answers: list[Answer | int] = [404]
+        self.batches: list[list[Any]] = []
         self.released = threading.Event()
         target = self
 
@@ -26,10 +34,16 @@ class HttpTarget:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                target.requests.append((self.path, dict(self.headers), body))
-                answer = target.answers[0]
-                if len(target.answers) > 1:
-                    target.answers.pop(0)
+                if self.path.endswith("/batch"):
+                    plain = gzip.decompress(body) if body[:1] == b"\x1f" else body
+                    target.batches.append(json.loads(plain))
+                    answers = target.batch_answers
+                else:
+                    target.requests.append((self.path, dict(self.headers), body))
+                    answers = target.answers
+                answer = answers[0]
+                if len(answers) > 1:
+                    answers.pop(0)
                 if isinstance(answer, int):
                     reply(self, answer)
                 else:

@@ -13,7 +13,7 @@ from spark_lineage.delivery.transports import openlineage
 from spark_lineage.delivery.transports.console import ConsoleTransport, NoTransport
 from spark_lineage.delivery.transports.file import FileTransport
 from spark_lineage.delivery.transports.http import HttpTransport
-from spark_lineage.delivery.transports.openlineage import LibraryTransport
+from spark_lineage.delivery.transports.library import LibraryTransport
 from spark_lineage.errors import ConfigError, RetriableError
 from spark_lineage.openlineage.events import EventBuilder
 from tests.delivery.doubles import event
@@ -35,6 +35,12 @@ def created(environ=None, **options):
     transport = transports.create(settings, {"HOME": os.environ["HOME"], **(environ or {})})
     transport.close()
     return transport
+
+
+def single(section):
+    (target,) = openlineage.targets(section, 5.0)
+    assert target.name == ""
+    return target.transport
 
 
 def test_default_is_the_local_collector():
@@ -164,7 +170,7 @@ def test_nothing_configured_is_none():
 )
 def test_wrong_section_is_a_config_error(section, key):
     with pytest.raises(ConfigError, match=key):
-        openlineage.create(section, 5.0)
+        single(section)
 
 
 def test_token_providers_of_the_library_are_used(http_target):
@@ -173,7 +179,7 @@ def test_token_providers_of_the_library_are_used(http_target):
         "url": http_target.url,
         "auth": {"type": "jwt", "apiKey": SECRET, "tokenEndpoint": http_target.url + "/token"},
     }
-    transport = openlineage.create(section, 5.0)
+    transport = single(section)
     # The endpoint answers 201 without a token: no credentials, now.
     with pytest.raises(RetriableError, match="no credentials"):
         transport.send(event(1))
@@ -183,14 +189,12 @@ def test_token_providers_of_the_library_are_used(http_target):
 
 def test_a_file_that_is_appended_to_is_ours(tmp_path):
     section = {"type": "file", "log_file_path": str(tmp_path / "x"), "append": True}
-    assert isinstance(openlineage.create(section, 5.0), FileTransport)
+    assert isinstance(single(section), FileTransport)
 
 
 def test_other_transports_go_through_the_library(tmp_path):
     told = EventBuilder().end(run(), SUMMARY_LINEAGE, "COMPLETE")
-    transport = openlineage.create(
-        {"type": "file", "log_file_path": str(tmp_path / "ol"), "append": False}, 5.0
-    )
+    transport = single({"type": "file", "log_file_path": str(tmp_path / "ol"), "append": False})
     assert isinstance(transport, LibraryTransport)
     transport.send(told)
     transport.close()
@@ -202,7 +206,7 @@ def test_other_transports_go_through_the_library(tmp_path):
 def test_what_the_library_raises_is_retriable(tmp_path):
     (tmp_path / "plain").touch()
     section = {"type": "file", "log_file_path": str(tmp_path / "plain" / "x"), "append": False}
-    transport = openlineage.create(section, 5.0)
+    transport = single(section)
     with pytest.raises(RetriableError, match="RuntimeError"):
         transport.send(EventBuilder().start(run(), None))
 

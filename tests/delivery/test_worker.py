@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from spark_lineage.delivery import log, sender
 from spark_lineage.delivery import worker as module
 from spark_lineage.delivery.spool import Spool, adopt
 from spark_lineage.delivery.worker import Worker
@@ -53,6 +54,7 @@ def test_delivers_in_order_and_removes_what_was_taken(spool, target, tmp_path):
         "dropped": {},
         "attempts": 3,
         "failed": 0,
+        "shrunk": 0,
     }
     assert worker.close(LONG) is True
     assert target.closed == 1
@@ -111,11 +113,11 @@ def test_a_refused_event_is_a_dead_letter_and_the_next_goes_on(spool, target, ca
 
 
 def test_an_event_that_breaks_our_transport_does_not_block_the_rest(spool, target, hasty):
-    target.faults = [KeyError("x")] * module.UNEXPECTED_LIMIT
+    target.faults = [KeyError("x")] * sender.UNEXPECTED_LIMIT
     worker = running(spool, target)
     put(worker, spool, event(1), event(2))
     assert worker.flush(LONG)
-    assert target.attempts == [1] * module.UNEXPECTED_LIMIT + [2]
+    assert target.attempts == [1] * sender.UNEXPECTED_LIMIT + [2]
     assert [letter.reason for letter in spool.dead()] == ["KeyError: 'x'"]
     worker.close(LONG)
 
@@ -315,7 +317,7 @@ def test_failures_are_logged_once_then_once_a_minute(spool, target, hasty, monke
         "lineage events are delivered to the test again",
     ]
     caplog.clear()
-    monkeypatch.setattr(module, "SUMMARY_SECONDS", 0.0)
+    monkeypatch.setattr(log, "SUMMARY_SECONDS", 0.0)
     target.faults = [RetriableError("refused")] * 3
     put(worker, spool, event(2))
     assert worker.flush(LONG)

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from conftest import Bench
-
 from spark_lineage.plan import Record, decode
+from tests.lineage.bench import Bench
 
 
 class _Listener:
@@ -17,10 +16,10 @@ class _Listener:
         self.bench = bench
         self.texts: list[str] = []
 
-    def onSuccess(self, name: str, query: Any, nanos: int) -> None:  # noqa: N802
+    def onSuccess(self, name: str, query: Any, nanos: int) -> None:
         self.texts.append(self.bench.bridge.encode(query))
 
-    def onFailure(self, name: str, query: Any, error: Any) -> None:  # noqa: N802
+    def onFailure(self, name: str, query: Any, error: Any) -> None:
         self.texts.append(self.bench.bridge.encode(query))
 
     class Java:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capture import captured
-from conftest import Bench, Edges, dataset_name, edges, short
 
-from spark_lineage.lineage import Lineage, LineageOptions, derive
+from spark_lineage.lineage import Lineage, LineageOptions, Memory, derive
 from spark_lineage.lineage.model import Output
+from tests.lineage.bench import Bench, Edges, dataset_name, edges, short
+from tests.lineage.capture import captured
 
 CASES = Path(__file__).parent / "cases"
 FILES = sorted(CASES.glob("*/*.json"))
@@ -21,6 +21,9 @@ pytestmark = [
     pytest.mark.spark,
     # Spark 3.5 itself warns when it looks at the version of pandas.
     pytest.mark.filterwarnings("ignore:distutils:DeprecationWarning"),
+    # PySpark's own collect leaves its socket to the garbage collector.
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:.*unclosed <socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 
 
@@ -82,9 +85,11 @@ def run(case: dict[str, Any], bench: Bench, tmp_path: Path) -> list[Lineage]:
     scope: dict[str, Any] = {"spark": bench.spark, "F": functions}
     with captured(bench) as records:
         exec(compile(code, case["id"], "exec"), scope)
+    memory = Memory()
+    lineages = [derive(record, options, memory) for record in records]
     if "out" in scope:
-        return [derive(bench.record_of(scope["out"]), options)]
-    return [derive(record, options) for record in records]
+        return [derive(bench.record_of(scope["out"]), options, memory)]
+    return lineages
 
 
 def outputs_of(lineages: list[Lineage], target: list[str] | None) -> list[Output]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -12,6 +13,14 @@ from pathlib import Path
 from typing import Any
 
 PLUGIN = "io.sparklineage.LineagePlugin"
+
+
+def spark_home() -> Path:
+    """Where the installed Spark is, found without importing it."""
+    found = importlib.util.find_spec("pyspark")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent
 
 
 @dataclass
@@ -47,9 +56,7 @@ class Jobs:
     @staticmethod
     def tool(name: str) -> str:
         """The path of a program of the installed Spark."""
-        import pyspark
-
-        return str(Path(pyspark.__file__).parent / "bin" / name)
+        return str(spark_home() / "bin" / name)
 
     def conf(self) -> dict[str, str]:
         """The settings that every job here has."""
@@ -61,6 +68,8 @@ class Jobs:
             "spark.lineage.transport.type": "file",
             "spark.lineage.transport.path": str(self.events),
             "spark.lineage.spool.dir": str(self.spool),
+            # Generous: the machine of the tests may be busy, and nothing here tests the limit.
+            "spark.lineage.shutdown.timeout": "60s",
         }
 
     def environment(self, **more: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import http.client
 import io
+import logging
 import socket
 import threading
 import time
@@ -36,6 +37,20 @@ def until(deadline: float) -> Iterator[None]:
         yield
     finally:
         _now.deadline = None
+
+
+def left() -> float:
+    """The seconds that are left within :func:`until`; never quite none."""
+    deadline = getattr(_now, "deadline", None)
+    return 60.0 if deadline is None else max(0.001, float(deadline) - time.monotonic())
+
+
+def _is_not_ours(record: logging.LogRecord) -> bool:
+    """Keep our addresses, which may hold keys in their query, out of urllib3's log."""
+    return getattr(_now, "deadline", None) is None
+
+
+logging.getLogger("urllib3.connectionpool").addFilter(_is_not_ours)
 
 
 class _Reader(io.RawIOBase):
@@ -71,10 +86,12 @@ class _Response(http.client.HTTPResponse):
 
 class _HTTPConnection(HTTPConnection):
     response_class = _Response
+    debuglevel = 0  # one that is set on the base class would print our headers
 
 
 class _HTTPSConnection(HTTPSConnection):
     response_class = _Response
+    debuglevel = 0
 
 
 class _HTTPPool(HTTPConnectionPool):

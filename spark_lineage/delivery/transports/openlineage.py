@@ -13,12 +13,13 @@ import json
 import os
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urlencode, urljoin
 
-from spark_lineage.delivery.transports.base import Transport
+from spark_lineage.delivery.transports import tokens
+from spark_lineage.delivery.transports.base import Target, Transport
 from spark_lineage.delivery.transports.console import ConsoleTransport, NoTransport
 from spark_lineage.delivery.transports.file import FileTransport
-from spark_lineage.errors import ConfigError, RetriableError
+from spark_lineage.errors import ConfigError
 
 Config = dict[str, Any]
 
@@ -44,19 +45,93 @@ def discover(environ: Mapping[str, str]) -> Config | None:
     return None
 
 
-def create(config: Config, timeout: float) -> Transport:
-    """The transport of OpenLineage's configuration; raises :class:`ConfigError`."""
-    kind = str(config.get("type", "")).lower()
+def targets(config: Config, timeout: float) -> list[Target]:
+    """What OpenLineage's configuration names, each with its own place in the spool.
+
+    ``timeout`` holds where the section has none. Raises :class:`ConfigError`.
+    """
+    kind = str(config.get("type") or "").strip()
+    if kind == "composite":
+        return _composite(config, timeout)
+    if kind == "transform":
+        return _transform(config, timeout)
+    return [Target("", _single(kind, config, timeout))]
+
+
+def _composite(config: Config, timeout: float) -> list[Target]:
+    given = config.get("transports") or []
+    if isinstance(given, Mapping):
+        given = [{"name": name, **section} for name, section in given.items() if section]
+    found: list[tuple[int, Target]] = []
+    for place, section in enumerate(given, 1):
+        outer = str(section.get("name") or place)
+        priority = int(section.get("priority") or 0)
+        for inner in targets(section, timeout):
+            name = f"{outer}.{inner.name}" if inner.name else outer
+            found.append((priority, Target(name, inner.transport)))
+    if not found:
+        raise ConfigError("OpenLineage's transport.transports", given, "at least one transport")
+    if _flag(config, False, "sort_transports", "sortTransports"):
+        found.sort(key=lambda one: one[0], reverse=True)
+    if _flag(config, True, "continue_on_success", "continueOnSuccess"):
+        names = [target.name for _, target in found]
+        if len(set(names)) != len(names):
+            raise ConfigError("OpenLineage's transport.transports", names, "names that differ")
+        return [target for _, target in found]
+    from spark_lineage.delivery.transports.wrapped import FailoverTransport
+
+    return [Target("", FailoverTransport([target.transport for _, target in found]))]
+
+
+def _transform(config: Config, timeout: float) -> list[Target]:
+    from spark_lineage.delivery.transports.wrapped import TransformTransport
+
+    section = config.get("transport")
+    transformer = _first(config, "transformer_class", "transformerClass", "transformerclass")
+    if not isinstance(section, dict) or not transformer:
+        raise ConfigError(
+            "OpenLineage's transform transport", sorted(config), "transport and transformer_class"
+        )
+    properties = _first(
+        config, "transformer_properties", "transformerProperties", "transformerproperties"
+    )
+    return [
+        Target(each.name, TransformTransport(each.transport, str(transformer), properties or {}))
+        for each in targets(section, timeout)
+    ]
+
+
+def _single(kind: str, config: Config, timeout: float) -> Transport:
     if kind == "noop":
         return NoTransport()
     if kind == "console":
         return ConsoleTransport()
-    if kind == "http":
+    if kind in ("http", "async_http"):
         return _http(config, timeout)
+    if kind == "datadog":
+        return _datadog(config, timeout)
+    if kind in ("kafka", "msk-iam"):
+        return _kafka(kind, config, timeout)
     path = config.get("log_file_path")
+    if kind == "file" and config.get("location"):  # as openlineage-java calls it
+        return FileTransport(str(config["location"]))
     if kind == "file" and path and config.get("append") and _is_local(config):
         return FileTransport(str(path))
+    if kind == "gcplineage":
+        # Asynchronous emission would not say whether the target has the event.
+        config = {"async_transport_rules": {}, **config}
+    if kind not in _IN_LIBRARY and "." not in kind:
+        raise ConfigError("OpenLineage's transport.type", kind, ", ".join(KINDS))
+    from spark_lineage.delivery.transports.library import LibraryTransport
+
     return LibraryTransport(config)
+
+
+_IN_LIBRARY = ("file", "gcplineage", "amazon_datazone_api")
+KINDS = (
+    *("http", "kafka", "file", "console", "noop", "composite", "transform", "async_http"),
+    *("msk-iam", "gcplineage", "amazon_datazone_api", "datadog", "or the path of a class"),
+)
 
 
 def _is_local(config: Config) -> bool:
@@ -73,80 +148,68 @@ def _http(config: Config, timeout: float) -> Transport:
     ssl = _first(config, "sslContext", "ssl_context", "sslcontext") or {}
     certificate = _first(ssl, "clientCertPath", "client_cert_path", "clientcertpath")
     key = _first(ssl, "clientKeyPath", "client_key_path", "clientkeypath")
-    headers = _first(config, "custom_headers", "headers") or {}
+    if key and not certificate:
+        raise ConfigError("OpenLineage's transport.sslContext.clientCertPath", None, "a path")
+    headers = _first(config, "custom_headers", "customHeaders", "headers") or {}
+    # Joined as their client does it, so that the same setting means the same address.
+    address = urljoin(str(url).strip(), str(config.get("endpoint") or "api/v1/lineage"))
+    if params := _first(config, "urlParams", "url_params"):
+        address += ("&" if "?" in address else "?") + urlencode(params)
+    milliseconds = _first(config, "timeoutInMillis", "timeoutinmillis")
     return HttpTransport(
-        # Joined as their client does it, so that the same setting means the same address.
-        urljoin(str(url).strip(), str(config.get("endpoint") or "api/v1/lineage")),
-        timeout=float(config.get("timeout") or timeout),
-        authorization=_authorization(config.get("auth") or {}),
+        address,
+        timeout=float(milliseconds) / 1000
+        if milliseconds
+        else float(config.get("timeout") or timeout),
+        authorization=tokens.create(config.get("auth") or {}),
         compress=str(config.get("compression") or "").lower() == "gzip",
         headers={str(name): str(value) for name, value in headers.items()},
         verify=_first(ssl, "caCertPath", "ca_cert_path", "cacertpath")
-        or bool(config.get("verify", True)),
+        or _flag(config, True, "verify"),
         cert=(certificate, key) if certificate and key else certificate,
     )
 
 
-def _authorization(auth: Mapping[str, Any]) -> Any:
-    if not auth.get("type"):
-        return None
-    if auth["type"] == "api_key":
-        key = _first(auth, "apiKey", "apikey", "api_key")
-        if not key:
-            raise ConfigError("OpenLineage's transport.auth.apiKey", key, "a text")
-        return lambda: f"Bearer {key}"
-    from openlineage.client.transport.http import create_token_provider
+def _datadog(config: Config, timeout: float) -> Transport:
+    """Datadog's intake is plain HTTP; the library knows its addresses."""
+    from openlineage.client.transport.datadog import SITE_MAPPING, DatadogConfig
 
     try:
-        return create_token_provider(dict(auth)).get_bearer
-    except Exception as error:
-        raise ConfigError("OpenLineage's transport.auth", auth["type"], str(error)) from error
+        known = DatadogConfig.from_dict(dict(config))
+    except Exception:
+        sites = "with an apiKey, and a site of " + ", ".join(SITE_MAPPING)
+        raise ConfigError("OpenLineage's transport.type", "datadog", sites) from None
+    section = {
+        "url": SITE_MAPPING.get(known.site, known.site),
+        "timeout": config.get("timeout"),
+        "compression": "gzip",
+        "auth": {"type": "api_key", "apiKey": known.apiKey},
+    }
+    return _http(section, timeout)
 
 
-class LibraryTransport:
-    """A transport of openlineage-python that has no counterpart here, such as Kafka's.
+def _kafka(kind: str, config: Config, timeout: float) -> Transport:
+    from spark_lineage.delivery.transports.kafka import KafkaTransport, client
 
-    What it raises is retriable: the library does not say whether the target will
-    ever take the event.
-    """
+    topic = _first(config, "topic", "topicName", "topicname")
+    settings = _first(config, "config", "properties")
+    if not topic or not isinstance(settings, dict):
+        raise ConfigError("OpenLineage's Kafka transport", sorted(config), "topic and config")
+    # What openlineage-java needs and librdkafka does not know.
+    settings = {k: v for k, v in settings.items() if not k.endswith(".serializer")}
+    key = _first(config, "messageKey", "message_key", "messagekey")
+    if kind == "kafka":
+        return KafkaTransport(settings, str(topic), key, timeout)
+    client()
 
-    def __init__(self, config: Config) -> None:
-        from openlineage.client.transport import get_default_factory
+    def make(complete: dict[str, Any]) -> Any:
+        """A producer with the library's tokens for Amazon's brokers."""
+        from openlineage.client.transport.msk_iam import MSKIAMConfig, MSKIAMTransport
 
-        kind = str(config.get("type"))
-        self.description = f"OpenLineage transport {kind}"
-        try:
-            # A copy: the factory takes keys out of what it is given.
-            self._transport = get_default_factory().create(json.loads(json.dumps(config)))
-        except Exception as error:
-            raise ConfigError("OpenLineage's transport.type", kind, str(error)) from error
+        section = {**config, "topic": topic, "config": complete}
+        return MSKIAMTransport(MSKIAMConfig.from_dict(section)).producer
 
-    def send(self, event: dict[str, Any], timeout: float | None = None) -> None:
-        """Emit the event; the library keeps its own timeouts."""
-        try:
-            self._transport.emit(_run_event(event))
-        except Exception as error:
-            raise RetriableError(f"{type(error).__name__}: {error}") from error
-
-    def close(self) -> None:
-        """Close the library's transport."""
-        with contextlib.suppress(Exception):
-            self._transport.close(0)
-
-
-def _run_event(event: dict[str, Any]) -> Any:
-    """The event as the library's class; facets stay plain, it only serialises them."""
-    from openlineage.client import event_v2 as ol
-
-    return ol.RunEvent(
-        eventType=ol.RunState(event["eventType"]),
-        eventTime=event["eventTime"],
-        producer=event["producer"],
-        run=ol.Run(**event["run"]),
-        job=ol.Job(**event["job"]),
-        inputs=[ol.InputDataset(**dataset) for dataset in event.get("inputs", ())],
-        outputs=[ol.OutputDataset(**dataset) for dataset in event.get("outputs", ())],
-    )
+    return KafkaTransport(settings, str(topic), key, timeout, make)
 
 
 def _from_file(environ: Mapping[str, str]) -> Config:
@@ -204,3 +267,9 @@ def _merged(below: Config, above: Config) -> Config:
 
 def _first(section: Mapping[str, Any], *names: str) -> Any:
     return next((section[name] for name in names if section.get(name)), None)
+
+
+def _flag(section: Mapping[str, Any], otherwise: bool, *names: str) -> bool:
+    """A truth value, which a text may stand for."""
+    found = next((section[name] for name in names if section.get(name) is not None), otherwise)
+    return str(found).strip().lower() not in ("false", "0", "no", "off")

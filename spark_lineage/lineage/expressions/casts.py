@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from spark_lineage.lineage.column import BARE, DERIVED
-from spark_lineage.lineage.handlers import expression, transparent
 from spark_lineage.lineage.gather import Gather
+from spark_lineage.lineage.handlers import expression, transparent
 from spark_lineage.lineage.lanes import VALUE
 
 transparent(
@@ -44,7 +44,11 @@ def cast(gather: Gather, row: list[Any], lane: int) -> int:
     target = position.get("dataType", position.get("target"))
     source = position.get("fromType")
     child = row[1][0]
-    if target is not None and source is not None and gather.fold.same_type(row[target], row[source]):
+    if (
+        target is not None
+        and source is not None
+        and gather.fold.same_type(row[target], row[source])
+    ):
         gather.push(child, lane)
         return BARE
     gather.push(child, VALUE[lane])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from spark_lineage.lineage.column import BARE, DERIVED
-from spark_lineage.lineage.handlers import expression
 from spark_lineage.lineage.gather import Gather
+from spark_lineage.lineage.handlers import expression
 from spark_lineage.lineage.lanes import TESTED, VALUE
 from spark_lineage.plan.node import number
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spark_lineage.lineage.column import State
+from spark_lineage.lineage.column import DERIVED, Column, State
 from spark_lineage.lineage.fold import Fold
 from spark_lineage.lineage.model import Dataset
 from spark_lineage.lineage.rule import rule
@@ -10,8 +10,16 @@ from spark_lineage.lineage.target import Target
 from spark_lineage.plan.node import PlanNode
 
 _LIFECYCLES = {
-    "AlterTable": "ALTER",
-    "AddColumns": "ALTER",
+    "Add": "ALTER",
+    "Alter": "ALTER",
+    "DropColumns": "ALTER",
+    "DropConstraint": "ALTER",
+    "DropPartitions": "ALTER",
+    "RenameColumn": "ALTER",
+    "RenamePartitions": "ALTER",
+    "ReplaceColumns": "ALTER",
+    "Set": "ALTER",
+    "Unset": "ALTER",
     "RenameTable": "RENAME",
     "AlterTableRename": "RENAME",
     "Drop": "DROP",
@@ -44,27 +52,47 @@ def _dataset(fold: Fold, node: PlanNode) -> Dataset | None:
 
 
 @rule(
+    "AddCheckConstraint",
     "AddColumns",
+    "AddConstraint",
+    "AddPartitions",
+    "AlterColumn",
     "AlterColumns",
     "AlterTableAddColumnsCommand",
     "AlterTableAddPartitionCommand",
     "AlterTableChangeColumnCommand",
+    "AlterTableClusterBy",
+    "AlterTableCollation",
     "AlterTableDropPartitionCommand",
     "AlterTableRenameCommand",
+    "AlterTableRenamePartitionCommand",
+    "AlterTableSerDePropertiesCommand",
     "AlterTableSetLocationCommand",
     "AlterTableSetPropertiesCommand",
     "AlterTableUnsetPropertiesCommand",
     "CreateDataSourceTableCommand",
     "CreateTable",
     "CreateTableCommand",
+    "CreateTableLike",
     "CreateTableLikeCommand",
+    "DropColumns",
+    "DropConstraint",
+    "DropPartitions",
     "DropTable",
     "DropTableCommand",
     "DropView",
+    "RenameColumn",
+    "RenamePartitions",
     "RenameTable",
+    "ReplaceColumns",
     "ReplaceTable",
+    "SetTableLocation",
+    "SetTableProperties",
+    "SetTableSerDeProperties",
+    "TruncatePartition",
     "TruncateTable",
     "TruncateTableCommand",
+    "UnsetTableProperties",
 )
 def change_table(fold: Fold, node: PlanNode) -> State:
     """The table is an output without columns."""
@@ -76,54 +104,128 @@ def change_table(fold: Fold, node: PlanNode) -> State:
 
 
 @rule(
+    "AddArchivesCommand",
+    "AddFilesCommand",
     "AddJarsCommand",
+    "AlterDatabasePropertiesCommand",
+    "AlterDatabaseSetLocationCommand",
+    "AlterViewSchemaBinding",
+    "AlterViewSchemaBindingCommand",
+    "AnalyzeColumn",
     "AnalyzeColumnCommand",
+    "AnalyzePartitionCommand",
+    "AnalyzeTable",
     "AnalyzeTableCommand",
+    "AnalyzeTables",
     "AnalyzeTablesCommand",
     "ClearCacheCommand",
-    "CommandResult",
+    "CommentOnNamespace",
+    "CommentOnTable",
     "CreateDatabaseCommand",
+    "CreateFunction",
     "CreateFunctionCommand",
     "CreateNamespace",
+    "CreateSQLFunctionCommand",
     "CreateTempViewUsing",
+    "CreateUserDefinedFunction",
+    "CreateVariable",
+    "DescribeColumn",
     "DescribeColumnCommand",
+    "DescribeDatabaseCommand",
+    "DescribeFunction",
+    "DescribeFunctionCommand",
+    "DescribeNamespace",
+    "DescribeProcedureCommand",
+    "DescribeQueryCommand",
     "DescribeRelation",
+    "DescribeRelationJsonCommand",
     "DescribeTableCommand",
+    "DescribeTablePartition",
+    "DropDatabaseCommand",
+    "DropFunction",
     "DropFunctionCommand",
     "DropNamespace",
     "DropTempViewCommand",
+    "DropVariable",
     "ExplainCommand",
+    "ListArchivesCommand",
+    "ListFilesCommand",
     "ListJarsCommand",
     "NoopCommand",
+    "RecoverPartitions",
+    "RefreshFunction",
+    "RefreshFunctionCommand",
+    "RefreshResource",
     "RefreshTable",
     "RefreshTableCommand",
+    "RepairTable",
     "RepairTableCommand",
     "ResetCommand",
     "ResolvedIdentifier",
+    "ResolvedInlineTable",
     "ResolvedNamespace",
+    "ResolvedNonPersistentFunc",
+    "ResolvedPersistentFunc",
     "ResolvedPersistentView",
+    "ResolvedProcedure",
     "ResolvedTable",
     "ResolvedTempView",
     "SetCatalogAndNamespace",
     "SetCatalogCommand",
     "SetCommand",
+    "SetNamespaceCollationCommand",
     "SetNamespaceCommand",
+    "SetNamespaceLocation",
+    "SetNamespaceProperties",
+    "SetPathCommand",
+    "SetViewProperties",
+    "ShowCatalogsCommand",
+    "ShowCollationsCommand",
+    "ShowColumns",
     "ShowColumnsCommand",
+    "ShowCreateTable",
+    "ShowCreateTableAsSerdeCommand",
     "ShowCreateTableCommand",
+    "ShowCurrentNamespaceCommand",
+    "ShowFunctions",
     "ShowFunctionsCommand",
     "ShowNamespaces",
     "ShowNamespacesCommand",
+    "ShowPartitions",
     "ShowPartitionsCommand",
+    "ShowPartitionsJsonCommand",
+    "ShowProceduresCommand",
+    "ShowTableExtended",
+    "ShowTablePartition",
+    "ShowTableProperties",
+    "ShowTablePropertiesCommand",
     "ShowTables",
     "ShowTablesCommand",
-    "ShowTablePropertiesCommand",
+    "ShowTablesExtended",
+    "ShowTablesJsonCommand",
+    "ShowViews",
     "ShowViewsCommand",
+    "StreamingExplainCommand",
     "UncacheTable",
     "UncacheTableCommand",
+    "UnsetNamespacePropertiesCommand",
+    "UnsetViewProperties",
 )
 def nothing(fold: Fold, node: PlanNode) -> State:
-    """No data set is read or written."""
-    from spark_lineage.lineage.column import DERIVED, Column
-
+    """No data set is read or written by a column."""
     columns = {expr_id: Column({}, DERIVED, system=True) for expr_id in fold.ids(node.output())}
     return State(columns, {})
+
+
+@rule("CommandResult")
+def command_result(fold: Fold, node: PlanNode) -> State:
+    """A command that has run already (``spark.sql("INSERT ...")``): what it wrote."""
+    columns = {expr_id: Column({}, DERIVED, system=True) for expr_id in fold.ids(node.output())}
+    state = State(columns, {})
+    plan = node.ref_of("commandLogicalPlan")
+    if plan is not None:
+        command = fold.state(plan)
+        state.outputs.extend(command.outputs)
+        state.issues = command.issues
+        state.uses = [plan]
+    return state

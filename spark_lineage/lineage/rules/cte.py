@@ -39,17 +39,14 @@ def reference(fold: Fold, node: PlanNode) -> State:
     cte_id = number(node.raw(field))
     ids = fold.ids(node.output())
     known = fold.definitions.get(cte_id) if cte_id is not None else None
-    if known is None or known[1] is None:
+    if known is None:
         # Recursive, or defined later: the next round of the fold will know it.
         fold.pending = True
         state = State({i: Column({}, 0) for i in ids}, {}, ids)
         state.uses = [node.ref]
         return state
     ref, found = known
-    if found.order is None:
-        order = fold.order(ref)
-    else:
-        order = found.order
+    order = fold.order(ref) if found.order is None else found.order
     columns = {i: found.columns[j] for i, j in zip(ids, order, strict=True)}
     state = State(columns, found.rows, ids, found.issues)
     state.uses = [ref]

@@ -36,13 +36,17 @@ def opaque(fold: Fold, node: PlanNode) -> State:
     every = fold.every(columns)
     name = _name(fold, node)
     made = Column(
-        every.lanes, DERIVED if every.type < DERIVED else every.type, Origin(f"{name}(...)"),
-        every.system, every.opaque | {name}, every.issues,
+        every.lanes,
+        DERIVED if every.type < DERIVED else every.type,
+        Origin(f"{name}(...)"),
+        every.system,
+        every.opaque | {name},
+        every.issues,
     )
     base = State(below, {})
     for field in ("groupingAttributes", "leftGroup", "rightGroup"):
         fold.depend(merged, node.refs(field), GROUP_BY, base)
-    merged.columns = {expr_id: made for expr_id in fold.ids(node.output())}
+    merged.columns = dict.fromkeys(fold.ids(node.output()), made)
     return merged
 
 

@@ -7,7 +7,7 @@ from spark_lineage.lineage.fold import Fold
 from spark_lineage.lineage.lanes import IDENTITY
 from spark_lineage.lineage.model import Dataset
 from spark_lineage.lineage.rule import rule
-from spark_lineage.plan.node import PlanNode
+from spark_lineage.plan.node import PlanNode, number
 
 
 def relation_columns(fold: Fold, node: PlanNode, datasets: list[Dataset]) -> State:
@@ -74,22 +74,30 @@ def range_(fold: Fold, node: PlanNode) -> State:
 
 @rule("LogicalRDD", "ExternalRDD", "LogicalQueryStage")
 def rdd(fold: Fold, node: PlanNode) -> State:
-    """Rows of an RDD: what made them is not in the plan."""
-    issue = frozenset({"rows come from an RDD: what made them is not known"})
+    """Rows of an RDD: what made them is not in the plan, but may be remembered."""
     described = node.raw("rdd")
+    ids = fold.ids(node.output())
+    rdd_id = number(described.get("id")) if isinstance(described, dict) else None
+    recalled = fold.memory.recall(ids, rdd_id, fold.sources) if fold.memory and ids else None
+    if recalled is not None:
+        fold.leaves[node.ref] = recalled.inputs
+        columns = dict(zip(ids, recalled.columns, strict=True))
+        return State(columns, recalled.rows, ids, recalled.issues)
+    issue = frozenset({"rows come from an RDD: what made them is not known"})
     paths = fold.record.texts(described.get("paths")) if isinstance(described, dict) else []
     fold.leaves[node.ref] = [fold.naming.path(path) for path in paths]
-    columns = {
-        expr_id: Column({}, DERIVED, issues=issue) for expr_id in fold.ids(node.output())
-    }
-    return State(columns, {}, None, issue)
+    return State({i: Column({}, DERIVED, issues=issue) for i in ids}, {}, None, issue)
 
 
 @rule("InMemoryRelation")
 def cached(fold: Fold, node: PlanNode) -> State:
     """A cache in an analyzed plan: followed where the record holds the plan behind it."""
-    plans = [r for _, raw in node.fields() for r in fold.record.refs(raw)
-             if fold.record.shape(r).kind == "P"]
+    plans = [
+        r
+        for _, raw in node.fields()
+        for r in fold.record.refs(raw)
+        if fold.record.shape(r).kind == "P"
+    ]
     ids = fold.ids(node.output())
     for plan in plans:
         state, order = fold.states.get(plan), fold.order(plan)

@@ -59,8 +59,12 @@ def user_function(fold: Fold, node: PlanNode) -> State:
     state.uses.extend(node.children)
     made = fold.every(every)
     made = Column(
-        made.lanes, made.type, Origin(f"{node.class_name}(...)"), made.system,
-        made.opaque | {node.class_name}, made.issues,
+        made.lanes,
+        made.type,
+        Origin(f"{node.class_name}(...)"),
+        made.system,
+        made.opaque | {node.class_name},
+        made.issues,
     )
     base = State(below, {})
     for field in ("groupingAttributes", "leftGroup", "rightGroup"):

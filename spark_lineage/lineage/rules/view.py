@@ -27,9 +27,7 @@ def view(fold: Fold, node: PlanNode) -> State:
     order = fold.order(node.children[0])
     for expr_id, below in zip(ids, order, strict=True):
         columns[expr_id] = _through(fold, child.columns[below], name, remembered)
-    rows = {
-        lane: _bits(fold, bits, name, remembered) for lane, bits in child.rows.items()
-    }
+    rows = {lane: _bits(fold, bits, name, remembered) for lane, bits in child.rows.items()}
     return State(columns, rows, ids, child.issues)
 
 

@@ -97,7 +97,9 @@ def insert_into_files(fold: Fold, node: PlanNode) -> State:
     if dataset is None:
         path = fold.naming.described_path(node.raw("outputPath"))
         dataset = fold.naming.path(path or "", trim=False, schema=schema)
-    return write(fold, node, dataset, names, _static(fold, node.raw("staticPartitions")), _mode(node))
+    return write(
+        fold, node, dataset, names, _static(fold, node.raw("staticPartitions")), _mode(node)
+    )
 
 
 @rule("InsertIntoHiveTable")
@@ -126,14 +128,7 @@ def create_as_select(fold: Fold, node: PlanNode) -> State:
 @rule("SaveIntoDataSourceCommand")
 def save_into_source(fold: Fold, node: PlanNode) -> State:
     """A data source with a writer of its own, such as JDBC."""
-    options = {k.lower(): v for k, v in fold.record.mapping(node.raw("options")).items()}
-    schema = query_schema(fold, node)
-    url, table = options.get("url"), options.get("dbtable")
-    dataset: Dataset | None = None
-    if isinstance(url, str) and url.startswith("jdbc:"):
-        dataset = fold.naming.jdbc(url, str(table or ""), schema)
-    elif isinstance(options.get("path"), str):
-        dataset = fold.naming.path(options["path"], trim=False, schema=schema)
+    dataset = fold.naming.saved(node.raw("options"), query_schema(fold, node))
     return write(fold, node, dataset, None, None, _mode(node))
 
 

@@ -26,7 +26,7 @@ _MOST_COLUMNS = 5
 
 @dataclass(frozen=True)
 class Step:
-    """One step: a query over ``{earlier}`` steps or tables, the same as Python source, its columns."""
+    """One step over ``{earlier}`` steps or tables: as SQL, as Python source, with its columns."""
 
     name: str
     sql: str
@@ -329,10 +329,10 @@ def texts(items: list[str]) -> str:
 
 
 @st.composite
-def programs(draw: Any, most_steps: int = 4) -> Program:
+def programs(draw: Any, most_steps: int = 5) -> Program:
     """Programs of up to this many steps over the tables."""
     writer = _Writer(draw)
     writer.base()
-    for name in draw(st.lists(st.sampled_from(_STEPS), min_size=1, max_size=most_steps)):
+    for name in draw(st.lists(st.sampled_from(_STEPS), min_size=2, max_size=most_steps)):
         getattr(writer, name)(writer.narrow(writer.steps[-1]))
     return Program(tuple(writer.steps))

@@ -68,6 +68,16 @@ final class RecordQueueTest {
     Check.equal("[]", queue.lease("one", 9, 1000, 0));
   }
 
+  static void testAReservedLeaseWaitsForItsKind() {
+    RecordQueue queue = queue(10, 1000, 30_000);
+    queue.reserve("sidecar:");
+    Check.that(!queue.claim("driver:1"), "reserved");
+    Check.that(queue.claim("sidecar:1"), "the one it is reserved for");
+    queue.release();
+    queue.reserve(null);
+    Check.that(queue.claim("driver:1"), "free");
+  }
+
   static void testALeaseOfNobodyExpiresToo() throws InterruptedException {
     RecordQueue queue = queue(10, 1000, 50);
     offer(queue, "a");

@@ -50,6 +50,8 @@ final class AgentHost implements Runnable {
     if (capture == null || !capture.takeHost()) {
       return null;
     }
+    // An enable() in the driver that comes before the sidecar does joins it, too.
+    capture.queue.reserve("sidecar:");
     AgentHost host = new AgentHost(capture);
     host.thread.start();
     return host;
@@ -153,6 +155,7 @@ final class AgentHost implements Runnable {
     if (stopping || file != null) {
       return;
     }
+    capture.queue.reserve(null);
     RecordFile opened = new RecordFile(capture);
     file = opened;
     Log.warn("spark_lineage: " + problem + "; " + opened.describe());
@@ -202,6 +205,7 @@ final class AgentHost implements Runnable {
     } else if (file != null) {
       file.close();
     }
+    capture.queue.reserve(null);
     capture.queue.release();
   }
 

@@ -153,9 +153,23 @@ abstract class FieldReader {
     Object[] values(scala.Product object, Shape shape) {
       Object logical = SparkCompat.call(object, "logicalPlan");
       if (logical == null) {
-        logical = SparkCompat.callOption(SparkCompat.call(object, "cachedPlan"), "logicalLink");
+        logical = linked(SparkCompat.call(object, "cachedPlan"));
       }
       return new Object[] {SparkCompat.call(object, "tableName"), logical};
+    }
+
+    /** Nodes that only wrap (code generation, adaptive execution) have no link themselves. */
+    private static Object linked(Object physical) {
+      Object at = physical;
+      for (int depth = 0; at != null && depth < 16; depth++) {
+        Object logical = SparkCompat.callOption(at, "logicalLink");
+        if (logical != null) {
+          return logical;
+        }
+        java.util.List<Object> children = SparkCompat.children(at);
+        at = children.size() == 1 ? children.get(0) : SparkCompat.call(at, "inputPlan");
+      }
+      return null;
     }
   }
 }

@@ -44,6 +44,7 @@ final class RecordQueue {
   /** All up to this sequence are leased. */
   private long leasedTo;
   private String owner;
+  private String reserved;
   private long renewed;
   /** When a record came into the empty queue. */
   private long arrived;
@@ -121,12 +122,23 @@ final class RecordQueue {
     }
   }
 
+  /** Only owners of this kind may claim, from before they are there; null: any may. */
+  void reserve(String kind) {
+    lock.lock();
+    try {
+      reserved = kind;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Takes the lease for this owner if no other that lives has it. */
   boolean claim(String claimant) {
     lock.lock();
     try {
       expire();
-      if (owner != null && !owner.equals(claimant)) {
+      boolean taken = owner != null && !owner.equals(claimant);
+      if (taken || reserved != null && !claimant.startsWith(reserved)) {
         return false;
       }
       if (owner == null) {

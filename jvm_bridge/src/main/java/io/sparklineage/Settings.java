@@ -27,12 +27,13 @@ final class Settings {
           new LinkedHashSet<>(
               Arrays.asList(
                   "enabled", "python", "transport.type", "transport.url", "transport.endpoint",
-                  "transport.path", "transport.apiKey", "transport.timeout", "namespace",
+                  "transport.path", "transport.apiKey", "transport.config", "transport.timeout",
+                  "namespace",
                   "job.name", "parentRunId", "parentJobName", "parentJobNamespace",
                   "rootParentRunId", "rootParentJobName", "rootParentJobNamespace",
                   "dataset.identity", "masking.functions", "readOnlyActions", "queue.records",
                   "queue.bytes", "record.bytes", "plan.nodes", "shutdown.timeout", "spool.dir",
-                  "spool.bytes", "spool.age", "log.level")));
+                  "spool.bytes", "spool.age", "spool.archive", "log.level")));
 
   private static final Pattern SIZE = Pattern.compile("(\\d+)\\s*([kmgb]?)(?:i?b)?");
   private static final Pattern TIME = Pattern.compile("(\\d+(?:\\.\\d+)?)\\s*(ms|s|m|min|h|d|)");
