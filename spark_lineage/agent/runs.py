@@ -16,6 +16,8 @@ from spark_lineage.agent.guard import Failures
 from spark_lineage.agent.names import JobNames
 from spark_lineage.config import Settings
 from spark_lineage.lineage.derive import derive
+from spark_lineage.lineage.fallback import datasets_only
+from spark_lineage.lineage.memory import Memory
 from spark_lineage.lineage.merge import merge
 from spark_lineage.lineage.model import Lineage
 from spark_lineage.lineage.options import LineageOptions
@@ -37,6 +39,7 @@ class _Application:
     id: str
     run: Run
     names: JobNames = field(default_factory=JobNames)
+    memory: Memory = field(default_factory=Memory)
     ended: bool = False
 
 
@@ -148,7 +151,7 @@ class Runs:
         if number != root:
             self._remember(self._roots, (application.id, number), root)
             return []
-        lineage, issues, _ = self._derive(record)
+        lineage, issues, _ = self._derive(record, application)
         open_run = _Open(self._run(record, application, lineage), lineage=lineage, issues=issues)
         self._remember(self._open, key, open_run)
         # Without a plan the job has no name yet: its start is told with its end.
@@ -164,7 +167,7 @@ class Runs:
         if root is None:
             root = _root(execution)
         key = (application.id, root)
-        lineage, issues, times = self._derive(record)
+        lineage, issues, times = self._derive(record, application)
         open_run = self._open.get(key)
         if open_run is None:
             # The root's start was dropped, or came before us.
@@ -200,7 +203,9 @@ class Runs:
         events.append(self._builder.end(ended, merged, "FAIL" if failed else "COMPLETE"))
         return events
 
-    def _derive(self, record: dict[str, Any]) -> tuple[Lineage | None, list[str], dict[str, float]]:
+    def _derive(
+        self, record: dict[str, Any], application: _Application
+    ) -> tuple[Lineage | None, list[str], dict[str, float]]:
         """Derive a record's lineage; a failure is an issue in the event, never an end."""
         plans = record.get("plans") or {}
         truncated = (record.get("bridge") or {}).get("truncated")
@@ -211,10 +216,11 @@ class Runs:
         try:
             decoded = decode(record)
             read = time.perf_counter()
-            lineage = derive(decoded, self._options)
+            lineage = derive(decoded, self._options, application.memory)
         except Exception as error:
             self._failures.add("deriving lineage", error)
-            return None, [*issues, f"lineage failed: {type(error).__name__}: {error}"], {}
+            problem = f"column lineage failed: {type(error).__name__}: {error}"
+            return self._datasets_only(record, problem), [*issues, problem], {}
         done = time.perf_counter()
         return (
             lineage,
@@ -224,6 +230,13 @@ class Runs:
                 "deriveMillis": round((done - read) * 1000, 3),
             },
         )
+
+    def _datasets_only(self, record: dict[str, Any], problem: str) -> Lineage | None:
+        try:
+            return datasets_only(decode(record), self._options, problem)
+        except Exception as error:
+            self._failures.add("deriving data sets", error)
+            return None
 
     def _is_left_out(self, lineage: Lineage | None, issues: list[str]) -> bool:
         if self._settings.read_only_actions or lineage is None or issues:

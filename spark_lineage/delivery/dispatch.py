@@ -16,7 +16,7 @@ from spark_lineage.config import Settings
 from spark_lineage.delivery import files, transports
 from spark_lineage.delivery.archive import Archive
 from spark_lineage.delivery.spool import Spool, adopt
-from spark_lineage.delivery.worker import Losses, Worker
+from spark_lineage.delivery.worker import Losses, Worker, ending
 
 ARCHIVE_SHARE = 0.4  # of a close's time, where there is an archive
 
@@ -87,14 +87,18 @@ class Delivery:
         What is left stays in the spools, with a copy in the archive if there is one.
         """
         deadline = time.monotonic() + timeout
+        share = ARCHIVE_SHARE if self._archive is not None else 0.0
+        last = deadline - ending(timeout)
+        done = self.flush((last - time.monotonic()) * (1 - share))
         if self._archive is not None:
-            self.flush(timeout * (1 - ARCHIVE_SHARE))
             left = [spool for worker in self._workers for spool in worker.undelivered()]
             if left:
-                self._archive.copy(left, max(0.0, deadline - time.monotonic()))
-        else:
-            self.flush(timeout * 0.9)
-        return self._each(lambda worker, left: worker.close(left), deadline)
+                self._archive.copy(left, max(0.0, last - time.monotonic()))
+        for worker in self._workers:
+            worker.stop()
+        for worker in self._workers:
+            worker.end(deadline)
+        return done
 
     def counts(self) -> dict[str, Any]:
         """The counts of the worker, if there is one target.

@@ -18,7 +18,8 @@ from spark_lineage.errors import DeliveryError, RejectedError, RetriableError
 from spark_lineage.openlineage import shrink
 
 BATCH_BYTES = 1 << 20
-GROWTH = 4  # after a success that many times more events at once
+GROWTH = 4  # after a success that many times more events at once, up to the ceiling
+CEILING = 1 << 20
 UNEXPECTED_LIMIT = 5  # attempts at one event that fail by a fault of our own
 SUSPECT_ATTEMPTS = 8  # at one event, until it is asked whether the target takes others
 LOOK_AHEAD = 200
@@ -34,7 +35,10 @@ class Sender:
     def __init__(self, transport: Transport, log: DeliveryLog) -> None:
         self._transport = transport
         self._log = log
-        self._together = 1 << 30  # how many events may go at once, next time
+        self._together = CEILING  # how many events may go at once, next time
+        # Half of what failed at once; it rises by a tenth with each batch that is taken, so
+        # that a slow target gets as many as it can take in the time of one post.
+        self._ceiling = CEILING
         self._failing: tuple[Any, int] = (None, 0)  # which event, attempts in a row
         self.attempts = self.failed = self.shrunk = 0
 
@@ -52,7 +56,7 @@ class Sender:
             return False
         if batch is None or len(entries) == 1 or not self._several(batch, spool, entries, deadline):
             self._one(spool, entries[0], deadline)
-            self._together = min(self._together * GROWTH, 1 << 30)
+            self._together = min(self._together * GROWTH, self._ceiling)
         return True
 
     def _several(
@@ -65,11 +69,14 @@ class Sender:
         except Exception:
             self.failed += 1
             self._together = 1
+            self._ceiling = max(1, len(entries) // 2)
             raise
         if len(verdicts) < len(entries):
             self._together = 1
         else:
-            self._together = min(len(entries) * GROWTH, 1 << 30)
+            if len(entries) >= self._ceiling:
+                self._ceiling = min(CEILING, self._ceiling + max(1, self._ceiling // 10))
+            self._together = min(len(entries) * GROWTH, self._ceiling)
         taken: list[Entry] = []
         for entry, verdict in zip(entries, verdicts, strict=False):
             if verdict is None:

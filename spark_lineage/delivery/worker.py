@@ -35,6 +35,11 @@ Find = Callable[[Callable[[Losses], None]], Iterable[Spool]]
 _LOGGER = logging.getLogger("spark_lineage.delivery")
 
 
+def ending(timeout: float) -> float:
+    """What of a close's time is kept for threads to end."""
+    return min(ENDING_SECONDS, timeout / 4)
+
+
 class Worker:
     """Delivers what is in ``spool`` through ``transport``; owns both from now on.
 
@@ -139,16 +144,26 @@ class Worker:
         if self._inert:
             return True
         deadline = time.monotonic() + timeout
-        done = self.flush(timeout - min(ENDING_SECONDS, timeout / 4))
+        done = self.flush(timeout - ending(timeout))
+        self.end(deadline)
+        return done
+
+    def stop(self) -> None:
+        """Have the thread end, without a wait."""
         with self._condition:
             self._stopping = True
             self._condition.notify_all()
-            thread = self._thread
+
+    def end(self, deadline: float) -> None:
+        """End the thread, with a wait up to ``deadline`` (a ``time.monotonic()``), and let go."""
+        if self._inert:
+            return
+        self.stop()
+        thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(max(0.0, deadline - time.monotonic()))
         if not self.has_thread:
             self._release()
-        return done
 
     def counts(self) -> dict[str, Any]:
         """The spool's counts, and ``attempts``, ``failed`` posts and ``shrunk`` events.
@@ -235,9 +250,9 @@ class Worker:
         now = time.monotonic()
         if self._find is None or self._failures or now < self._look_at:
             return
-        self._look_at = now + ORPHAN_SECONDS * random.uniform(0.8, 1.2)
         for orphan in self._find(lambda losses: _add(self._lost, losses)):
             self.take_over(orphan)
+        self._look_at = now + ORPHAN_SECONDS * random.uniform(0.8, 1.2)
 
     def _retry(self, error: Exception, retry_after: float | None) -> tuple[float, bool]:
         self._failures += 1
@@ -270,13 +285,17 @@ class Worker:
                 self._condition.wait(left)
 
     def _waiting(self, everything: bool) -> int:
-        spools = [self._spool, *self._orphans] if everything else [self._spool]
-        return sum(spool.pending() for spool in spools)
+        if not everything:
+            return self._spool.pending()
+        unknown = self._find is not None and self._look_at == 0.0
+        return unknown + sum(spool.pending() for spool in (self._spool, *self._orphans))
 
     def _drain(self, deadline: float, everything: bool) -> None:
         """Deliver in the caller's thread until the spool is empty or time is up."""
         while self._waiting(everything) and not self._released:
             try:
+                if everything:
+                    self._look_for_orphans()
                 pause, patient = self._step(deadline)
             except Exception as error:
                 self._failures += 1

@@ -46,8 +46,9 @@ def derive(
     The analyzed plan says what depends on what; the optimized plan and the
     scans say what was read. A record without an analyzed plan gives one output
     that is UNAVAILABLE, with the reason. ``memory``, one for an application,
-    carries lineage through checkpoints; it is read and added to. Never raises for a plan it does not
-    understand: what is not known is told in issues and ``unknown_nodes``.
+    carries lineage through checkpoints; it is read and added to. Never raises
+    for a plan it does not understand: what is not known is told in issues and
+    ``unknown_nodes``.
     """
     if record.analyzed is None:
         reason = record.bridge.get("truncated") or "the query has no analyzed plan"

@@ -88,6 +88,11 @@ def datasets_only(
     )
 
 
+def written_by(naming: Naming, node: PlanNode) -> list[Dataset]:
+    """What a command writes, if it is one of those that do."""
+    return _guarded(_written, naming, node) if node.class_name in _WRITERS else []
+
+
 def _guarded(
     find: Callable[[Naming, PlanNode], Iterator[Dataset]], naming: Naming, node: PlanNode
 ) -> list[Dataset]:

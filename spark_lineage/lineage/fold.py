@@ -19,7 +19,7 @@ from spark_lineage.lineage.options import LineageOptions
 from spark_lineage.lineage.rule import rule_of
 from spark_lineage.lineage.rules.unknown import unknown
 from spark_lineage.lineage.sources import Sources
-from spark_lineage.lineage.struct_parts import struct_parts
+from spark_lineage.lineage.struct_parts import field_at, struct_parts
 from spark_lineage.plan.node import PlanNode, Record, Shape, number
 from spark_lineage.plan.walk import plan_rows
 
@@ -125,14 +125,20 @@ class Fold:
 
     def order(self, ref: int) -> list[int]:
         """The expression ids of a plan row's output, in order."""
-        found = self._orders.get(ref)
-        if found is None:
+        asked: list[int] = []
+        while ref not in self._orders:
+            asked.append(ref)
             state = self.states.get(ref)
+            row = self.rows[ref]
             if state is not None and state.order is not None:
-                found = state.order
+                self._orders[ref] = state.order
+            elif row[2] == -1:
+                ref = row[1][0]
             else:
-                found = self.ids(PlanNode(self.record, ref).output())
-            self._orders[ref] = found
+                self._orders[ref] = self.ids(row[2])
+        found = self._orders[ref]
+        for other in asked:
+            self._orders[other] = found
         return found
 
     def ids(self, refs: Iterable[int]) -> list[int]:
@@ -286,16 +292,25 @@ class Fold:
         """The field that a GetStructField or GetArrayStructFields takes."""
         shape = self.shapes[row[0]]
         if shape.name == "GetStructField":
-            return self.record.text(row[shape.position["name"]])
+            return self.record.text(row[shape.position["name"]]) or self._field_by_ordinal(row)
         raw = row[shape.position["field"]]
-        if isinstance(raw, dict):
-            return self.record.text(raw.get("name"))
         if type(raw) is int and raw >= 0:
             return self.record.name(raw) or None
-        text = self.record.text(raw)
-        if text and text.startswith("StructField("):
-            return text[len("StructField(") :].split(",", 1)[0]
-        return text
+        return self.record.text(raw.get("name") if isinstance(raw, dict) else raw)
+
+    def _field_by_ordinal(self, row: list[Any]) -> str | None:
+        """``s.*`` names no fields: they are known by the type of the attribute below."""
+        ordinals: list[int] = []
+        current = row
+        while self.shapes[current[0]].name == "GetStructField":
+            ordinal = number(current[self.shapes[current[0]].position["ordinal"]])
+            if ordinal is None:
+                return None
+            ordinals.append(ordinal)
+            current = self.rows[current[1][0]]
+        position = self.shapes[current[0]].position.get("dataType")
+        text = self.record.type_text(current[position]) if position is not None else None
+        return field_at(text, tuple(reversed(ordinals)))
 
     def struct_part(self, row: list[Any], name: str) -> int | None:
         """The expression of one field of a CreateNamedStruct."""

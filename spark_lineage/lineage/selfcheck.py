@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from heapq import heappop, heappush
 from typing import Any, Final
 
 from spark_lineage.lineage.datasets import Naming
@@ -93,12 +94,10 @@ class Reading:
     def _plan(self, root: int) -> None:
         record = self.record
         self._note_all(record.node(root).output(), _READ)
-        pending, seen = {root}, {root}
+        pending, seen = [-root], {root}
         # From the root down: whoever uses a column stands behind it in the table.
         while pending:
-            ref = max(pending)
-            pending.discard(ref)
-            node = PlanNode(record, ref)
+            node = PlanNode(record, -heappop(pending))
             below = list(node.children)
             if node.class_name in _LEAVES:
                 self._leaf(node)
@@ -111,7 +110,7 @@ class Reading:
             for child in below:
                 if child not in seen:
                     seen.add(child)
-                    pending.add(child)
+                    heappush(pending, -child)
         for scan in record.scans:
             self._scan(scan)
         for expr_id, fields in self._columns.items():

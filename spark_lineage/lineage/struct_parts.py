@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from spark_lineage.lineage.column import Column
@@ -95,3 +96,19 @@ def _field_names(fold: Fold, ref: int) -> list[str] | None:
         return [field["name"] for field in fields]
     except (ValueError, TypeError, KeyError):
         return None
+
+
+@lru_cache(maxsize=4096)
+def field_at(text: str | None, ordinals: tuple[int, ...]) -> str | None:
+    """The name of the field that ordinals lead to in a struct type's JSON."""
+    if text is None or not text.startswith("{"):
+        return None
+    name = None
+    try:
+        current = json.loads(text)
+        for ordinal in ordinals:
+            field = current["fields"][ordinal]
+            name, current = field["name"], field["type"]
+    except (ValueError, TypeError, KeyError, IndexError):
+        return None
+    return name

@@ -103,7 +103,7 @@ def test_a_broker_that_is_not_there_is_retriable_within_the_deadline():
     kafka.close()
 
 
-def test_what_was_given_up_is_not_delivered_later_by_the_client(broker):
+def test_what_was_given_up_is_not_delivered_later_by_the_client():
     """A send that failed has left the client's queue: only the worker sends it again."""
     port = free_port()
     kafka = transport(f"127.0.0.1:{port}", "given-up")
@@ -192,11 +192,16 @@ def test_key_of_parents():
     )
 
 
-def test_threads_that_wait_do_not_hold_the_interpreter(broker):
+def test_threads_that_wait_do_not_hold_the_interpreter():
     """Polling gives the interpreter's lock away."""
     kafka = transport(f"127.0.0.1:{free_port()}", "t")
     ticks = []
-    thread = threading.Thread(target=lambda: pytest.raises(RetriableError, kafka.send, event(1), 1.0))
+
+    def send():
+        with pytest.raises(RetriableError):
+            kafka.send(event(1), 1.0)
+
+    thread = threading.Thread(target=send)
     thread.start()
     while thread.is_alive():
         ticks.append(1)

@@ -51,6 +51,8 @@ def test_case(path: Path, bench: Bench, tmp_path: Path) -> None:
     assert direct == triples(case["direct"]), "direct edges"
     assert indirect == triples(case["indirect"]), "indirect edges"
     assert masked == {tuple(item) for item in case["masking"]}, "masked columns"
+    if "availability" in case:
+        assert {output.availability.value for output in outputs} == {case["availability"]}
     if case["inputs"] is not None:
         found = {
             dataset_name(item.dataset.namespace, item.dataset.name)

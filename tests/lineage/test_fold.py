@@ -162,3 +162,15 @@ def test_time_grows_with_size_not_faster() -> None:
 
     # Ten times the plan; a square would be a hundred times the time.
     assert seconds(500) < 30 * max(seconds(50), 1e-3)
+
+
+def test_a_deep_chain_of_distinct_is_linear() -> None:
+    build = Builder()
+    plan, output = build.table("t", ["a", "b"])
+    for _ in range(20_000):
+        plan = build.plan("Filter", [plan], -1, output[0], plan)
+        plan = build.plan("Distinct", [plan], -1, plan)
+    begin = time.process_time()
+    found = lineage(build.record(plan))
+    assert time.process_time() - begin < 20
+    assert {s.kind for s in found.outputs[0].indirect} == {Kind.FILTER, Kind.GROUP_BY}

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracle.truth import Score, Truth, load, result
 
 from benchmarks import tpc
 from benchmarks.tpc.executed import capturing
@@ -23,6 +22,7 @@ from spark_lineage.lineage import Lineage, derive
 from spark_lineage.lineage.model import Availability
 from spark_lineage.plan import decode
 from tests.conftest import missing
+from tests.lineage.oracle.truth import Score, Truth, load, result
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -12,15 +12,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from conftest import Bench
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
-from oracle.perturb import Laboratory
-from oracle.programs import TABLES, Program, programs
-from oracle.truth import result, short
 
 from spark_lineage.lineage import Lineage
 from spark_lineage.lineage.model import Availability, Output
+from tests.lineage.bench import Bench
+from tests.lineage.oracle.perturb import Laboratory
+from tests.lineage.oracle.programs import TABLES, Program, programs
+from tests.lineage.oracle.truth import result, short
 
 MORE = int(os.environ.get("SPARK_LINEAGE_PROPERTIES", "0"))
 

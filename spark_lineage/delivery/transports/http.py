@@ -102,7 +102,11 @@ class HttpTransport:
         parts = urlsplit(self._url)
         url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + "/batch"))
         body = b"[" + b",".join(_json(event) for event in events) + b"]"
-        answer = self._post(url, body, timeout, BATCH_BODY_LIMIT)
+        try:
+            answer = self._post(url, body, timeout, BATCH_BODY_LIMIT)
+        except UnsettledError:
+            self.most = self._batch.learn(504, False)
+            raise
         verdicts = batch.verdicts(answer.status, answer.body, len(events))
         self.most = self._batch.learn(answer.status, verdicts is not None)
         if verdicts is not None:

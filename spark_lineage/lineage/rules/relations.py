@@ -89,6 +89,14 @@ def rdd(fold: Fold, node: PlanNode) -> State:
     return State({i: Column({}, DERIVED, issues=issue) for i in ids}, {}, None, issue)
 
 
+@rule("Transpose")
+def transpose(fold: Fold, node: PlanNode) -> State:
+    """Spark runs the input of TRANSPOSE while it analyses: only the rows are left in the plan."""
+    issue = frozenset({"TRANSPOSE ran its input in the analysis: what made it is not in the plan"})
+    columns = {i: Column({}, DERIVED, issues=issue) for i in fold.ids(node.output())}
+    return State(columns, {}, None, issue)
+
+
 @rule("InMemoryRelation")
 def cached(fold: Fold, node: PlanNode) -> State:
     """A cache in an analyzed plan: followed where the record holds the plan behind it."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spark_lineage.lineage.column import BARE, Column, State
+from spark_lineage.lineage.fallback import written_by
 from spark_lineage.lineage.lanes import union
+from spark_lineage.lineage.target import Target
 from spark_lineage.plan.node import PlanNode
 
 if TYPE_CHECKING:
@@ -45,6 +47,10 @@ def unknown(fold: Fold, node: PlanNode, issue: str | None = None) -> State:
         below[expr_id] = rest
     if not output:
         state.order = []
+    if not state.outputs:
+        # A command that is not known column by column still says what it writes.
+        for dataset in written_by(fold.naming, node):
+            state.outputs.append(Target(dataset, [], state.rows, state.issues))
     return state
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spark_lineage.lineage.column import Column, Origin, State
+from spark_lineage.lineage.column import Column, State
 from spark_lineage.lineage.fold import Fold
 from spark_lineage.lineage.rule import rule
 from spark_lineage.lineage.rules.relations import relation_columns
@@ -40,9 +40,12 @@ def _bits(fold: Fold, bits: int, name: str, remembered: dict[int, int]) -> int:
 
 def _through(fold: Fold, column: Column, name: str, remembered: dict[int, int]) -> Column:
     lanes = {lane: _bits(fold, bits, name, remembered) for lane, bits in column.lanes.items()}
-    origin = column.origin or Origin()
+    parts = None
+    if column.parts is not None:
+        # Struct nesting is bounded where parts are made.
+        parts = {key: _through(fold, part, name, remembered) for key, part in column.parts.items()}
     return Column(
-        lanes, column.type, origin, column.system, column.opaque, column.issues, column.parts
+        lanes, column.type, column.origin, column.system, column.opaque, column.issues, parts
     )
 
 

@@ -1,4 +1,4 @@
-"""A real Kafka broker on loopback: one node without ZooKeeper, small, in a directory of the test."""
+"""A real Kafka broker on loopback: one small node, without ZooKeeper."""
 
 from __future__ import annotations
 
@@ -24,7 +24,15 @@ def class_path(folder: Path) -> str:
             missing(program)
     file = folder / "class-path"
     done = subprocess.run(
-        ["mvn", "-B", "-q", "-f", str(POM), "dependency:build-classpath", f"-Dmdep.outputFile={file}"],
+        [
+            "mvn",
+            "-B",
+            "-q",
+            "-f",
+            str(POM),
+            "dependency:build-classpath",
+            f"-Dmdep.outputFile={file}",
+        ],
         capture_output=True,
         text=True,
         timeout=280,
@@ -70,6 +78,8 @@ offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
+broker.session.timeout.ms=1000
+broker.heartbeat.interval.ms=200
 """
         )
         self._java(

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from oracle.programs import TABLES
+from tests.lineage.oracle.programs import TABLES
 
 Rows = list[tuple[Any, ...]]
 DATABASE = "properties"

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
-from oracle.words import Words
+
+from tests.lineage.oracle.words import Words
 
 TABLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "t1": (("id", "int"), ("k", "int"), ("v", "int"), ("g", "str")),

@@ -1,7 +1,10 @@
 package io.sparklineage;
 
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Alias;
 
 /**
  * Reads the fields of a tree or product that stand in its row: the constructor's parameters, but
@@ -14,8 +17,7 @@ abstract class FieldReader {
   private static final Map<String, FieldReader> SPECIAL = new HashMap<>();
 
   static {
-    SPECIAL.put(
-        EXPRESSIONS + "Alias", new Accessors("child", "name", "exprId", "explicitMetadata"));
+    SPECIAL.put(EXPRESSIONS + "Alias", new AliasFields());
     SPECIAL.put(EXPRESSIONS + "Literal", new LiteralText());
     for (String cast : new String[] {"Cast", "AnsiCast", "TryCast", "UpCast"}) {
       SPECIAL.put(EXPRESSIONS + cast, new CastTypes());
@@ -24,8 +26,8 @@ abstract class FieldReader {
         "org.apache.spark.sql.execution.columnar.CachedRDDBuilder", new CachedPlan());
   }
 
-  static FieldReader of(Shape shape) {
-    return SPECIAL.getOrDefault(shape.fullName, CONSTRUCTOR);
+  static FieldReader of(String className) {
+    return SPECIAL.getOrDefault(className, CONSTRUCTOR);
   }
 
   abstract String[] names(scala.Product object, Shape shape);
@@ -48,25 +50,18 @@ abstract class FieldReader {
     }
   }
 
-  private static final class Accessors extends FieldReader {
-    private final String[] names;
-
-    Accessors(String... names) {
-      this.names = names;
-    }
+  private static final class AliasFields extends FieldReader {
+    private static final String[] NAMES = {"child", "name", "exprId", "explicitMetadata"};
 
     @Override
     String[] names(scala.Product object, Shape shape) {
-      return names;
+      return NAMES;
     }
 
     @Override
     Object[] values(scala.Product object, Shape shape) {
-      Object[] values = new Object[names.length];
-      for (int i = 0; i < values.length; i++) {
-        values[i] = SparkCompat.call(object, names[i]);
-      }
-      return values;
+      Alias alias = (Alias) object;
+      return new Object[] {alias.child(), alias.name(), alias.exprId(), alias.explicitMetadata()};
     }
   }
 
@@ -75,7 +70,7 @@ abstract class FieldReader {
     @Override
     String[] names(scala.Product object, Shape shape) {
       String[] fields = shape.fields(object);
-      String[] names = java.util.Arrays.copyOf(fields, fields.length + 1);
+      String[] names = Arrays.copyOf(fields, fields.length + 1);
       names[fields.length] = "fromType";
       return names;
     }
@@ -83,7 +78,7 @@ abstract class FieldReader {
     @Override
     Object[] values(scala.Product object, Shape shape) {
       Object[] fields = CONSTRUCTOR.values(object, shape);
-      Object[] values = java.util.Arrays.copyOf(fields, fields.length + 1);
+      Object[] values = Arrays.copyOf(fields, fields.length + 1);
       values[fields.length] = typeOf(SparkCompat.call(object, "child"));
       return values;
     }
@@ -166,7 +161,7 @@ abstract class FieldReader {
         if (logical != null) {
           return logical;
         }
-        java.util.List<Object> children = SparkCompat.children(at);
+        List<Object> children = SparkCompat.children(at);
         at = children.size() == 1 ? children.get(0) : SparkCompat.call(at, "inputPlan");
       }
       return null;

@@ -19,11 +19,8 @@ public final class LineageListener implements QueryExecutionListener {
   /** Made so by Spark. */
   public LineageListener(SparkConf conf) {
     try {
-      Object context =
-          SparkCompat.unwrap(SparkCompat.callStatic("org.apache.spark.SparkContext", "getActive"));
-      if (context != null) {
-        AgentHost.startWithListener((SparkContext) context);
-      }
+      // There is one: Spark makes listeners for a session of it.
+      AgentHost.startWithListener(SparkContext.getOrCreate());
     } catch (Throwable e) {
       Log.warn("spark_lineage is off: " + e);
     }

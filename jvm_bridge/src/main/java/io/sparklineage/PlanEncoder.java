@@ -160,7 +160,7 @@ final class PlanEncoder {
   private Frame open(Object object, Shape shape, int depth) {
     ids.put(object, IN_PROGRESS);
     Frame frame = new Frame(object, shape, depth);
-    frame.values = FieldReader.of(shape).values((scala.Product) object, shape);
+    frame.values = shape.reader.values((scala.Product) object, shape);
     if (shape.isTree()) {
       frame.children = SparkCompat.children(object);
     }
@@ -356,7 +356,7 @@ final class PlanEncoder {
     String[] names =
         shape.role == Shape.Role.ATTRIBUTE
             ? AttributeTable.FIELDS
-            : FieldReader.of(shape).names((scala.Product) object, shape);
+            : shape.reader.names((scala.Product) object, shape);
     for (int i = 0; i < names.length; i++) {
       if (i > 0) {
         shapes.append(',');

@@ -35,6 +35,8 @@ final class Shape {
   final String simpleName;
   final String fullName;
   final Set<String> supertypes;
+  /** How the fields of a tree or product are read. */
+  final FieldReader reader;
   /** Not null only for {@link Role#DESCRIBED}. */
   final Description description;
 
@@ -47,6 +49,7 @@ final class Shape {
     collect(type, supertypes);
     description = Description.of(supertypes);
     role = roleOf(type);
+    reader = FieldReader.of(fullName);
   }
 
   static Shape of(Object value) {

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 
 /**
  * Writes the values of nodes' fields as docs/record.md says, and keeps the table of strings.
@@ -25,6 +26,7 @@ final class ValueWriter {
   private final Map<String, Integer> strings = new HashMap<>();
   private final List<String> texts = new ArrayList<>();
   private final Map<Object, Integer> types = new IdentityHashMap<>();
+  private final Map<Object, Integer> constants = new IdentityHashMap<>();
   private long stringBytes;
 
   ValueWriter(Redactor redactor, References references) {
@@ -48,6 +50,7 @@ final class ValueWriter {
     }
     strings.values().removeIf(i -> i >= count);
     types.values().removeIf(i -> i >= count);
+    constants.values().removeIf(i -> i >= count);
   }
 
   /** The table of strings as a JSON list. */
@@ -122,6 +125,19 @@ final class ValueWriter {
     out.append(-1 - known);
   }
 
+  /** A case object or the like: there are few, and to make the text of some is slow. */
+  private void constant(Object value) {
+    Integer known = constants.get(value);
+    if (known == null) {
+      String text = value instanceof Class ? ((Class<?>) value).getName() : value.toString();
+      int start = out.length();
+      string(text);
+      constants.put(value, -1 - Integer.parseInt(out.substring(start)));
+    } else {
+      out.append(-1 - known);
+    }
+  }
+
   /** Writes any value. */
   void value(Object value) {
     value(value, 0);
@@ -153,7 +169,7 @@ final class ValueWriter {
         dataType(value);
         break;
       case EXPR_ID:
-        out.append("{\"#\":").append(SparkCompat.call(value, "id")).append('}');
+        out.append("{\"#\":").append(((ExprId) value).id()).append('}');
         break;
       case METADATA:
         metadata(value);
@@ -162,7 +178,7 @@ final class ValueWriter {
         value(SparkCompat.unwrap(value), depth);
         break;
       case TEXT:
-        string(value instanceof Class ? ((Class<?>) value).getName() : value.toString());
+        constant(value);
         break;
       case DESCRIBED:
         shape.description.write(value, shape, this);
