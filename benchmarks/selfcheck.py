@@ -49,6 +49,7 @@ def session(folder: str) -> Any:
     return (
         SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.warehouse.dir", f"{folder}/warehouse")
         .config("spark.log.level", "OFF")

@@ -301,7 +301,7 @@ class Settings:
     def __repr__(self) -> str:
         secret = {setting.attribute for setting in SETTINGS if setting.secret}
         secret.add("openlineage_transport")
-        shown = {k: v for k, v in self.__dict__.items() if k not in secret}
+        shown = {k: _shown(v) for k, v in self.__dict__.items() if k not in secret}
         return f"Settings({shown})"
 
 
@@ -421,11 +421,16 @@ def _parse(setting: Setting, key: str, value: Any) -> Any:
     try:
         parsed = setting.parse(text)
     except (ValueError, TypeError):
-        shown = "(not shown)" if setting.secret else value
+        shown = "(not shown)" if setting.secret else _shown(value)
         raise ConfigError(key, shown, setting.allowed) from None
     if key == OPENLINEAGE_PREFIX + "disabled":
         return not parsed
     return parsed
+
+
+def _shown(value: Any) -> Any:
+    """A value as it may be shown: a URL without the credentials in it."""
+    return re.sub(r"//[^/@\s]*@", "//***@", value) if isinstance(value, str) else value
 
 
 def _check_together(values: Mapping[str, Any]) -> None:

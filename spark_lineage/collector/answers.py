@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from spark_lineage.collector import graph, kinds
 from spark_lineage.collector.graph import Bounds, Node, Walk
@@ -75,7 +75,7 @@ def explain_dataset(connection: Connection, dataset: Dataset) -> Answer:
             )
     return {
         "dataset": dataset.to_dict(),
-        "symlinks": _symlinks(connection, dataset),
+        "symlinks": _names(connection, dataset),
         "columns": columns,
         "results": steps.of_result(dataset.id),
     }
@@ -230,6 +230,7 @@ def _used_jobs(walk: Walk, jobs: dict[int, Answer]) -> list[Answer]:
 def _readers(connection: Connection, datasets: set[int]) -> list[Answer]:
     """Jobs that read one of the data sets and have never written any."""
     jobs, runs, inputs = schema.jobs, schema.runs, schema.run_inputs
+    meanings = schema.meanings
     d = schema.datasets
     writers = select(schema.definitions.c.job_id)
     found: set[tuple[str, ...]] = set()
@@ -239,8 +240,9 @@ def _readers(connection: Connection, datasets: set[int]) -> list[Answer]:
             .select_from(inputs)
             .join(runs, runs.c.id == inputs.c.run_id)
             .join(jobs, jobs.c.id == runs.c.job_id)
-            .join(d, d.c.id == inputs.c.dataset_id)
-            .where(inputs.c.dataset_id.in_(some), jobs.c.id.not_in(writers))
+            .join(meanings, meanings.c.name_id == inputs.c.name_id)
+            .join(d, d.c.id == meanings.c.dataset_id)
+            .where(d.c.id.in_(some), jobs.c.id.not_in(writers))
             .distinct()
         )
         found.update(tuple(row) for row in connection.execute(query))
@@ -253,10 +255,16 @@ def _readers(connection: Connection, datasets: set[int]) -> list[Answer]:
     ]
 
 
-def _symlinks(connection: Connection, dataset: Dataset) -> list[Answer]:
-    link = schema.symlinks
-    query = select(link.c.namespace, link.c.name, link.c.type).where(
-        link.c.dataset_id == dataset.id
+def _names(connection: Connection, dataset: Dataset) -> list[Answer]:
+    """The other names of a data set, with the type that a symlink gave them."""
+    n, m, link = schema.names, schema.meanings, schema.symlinks
+    query = (
+        select(n.c.namespace, n.c.name, func.max(link.c.type).label("type"))
+        .join(m, m.c.name_id == n.c.id)
+        .outerjoin(link, link.c.to_id == n.c.id)
+        .where(m.c.dataset_id == dataset.id)
+        .group_by(n.c.namespace, n.c.name)
     )
     found = [dict(row) for row in connection.execute(query).mappings()]
-    return sorted(found, key=lambda one: (one["namespace"], one["name"], one["type"]))
+    others = [one for one in found if (one["namespace"], one["name"]) != dataset.identity]
+    return sorted(others, key=lambda one: (one["namespace"], one["name"]))

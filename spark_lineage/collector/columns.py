@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from spark_lineage.collector import kinds
+from spark_lineage.collector import kinds, lineage_facet
 from spark_lineage.collector.model import ColumnFacts, ColumnPart, SourceEdge
 
 
@@ -20,8 +20,9 @@ def column_part(facets: dict[str, Any], own: str = "sparkLineage_columns") -> Co
     """The column lineage in the facets of one output; None if there is none."""
     lineage = _facet(facets, "columnLineage")
     extra = _facet(facets, own)
+    explicit = lineage_facet.of_dataset(_facet(facets, "lineage"))
     if lineage is None and extra is None:
-        return None
+        return explicit
     edges = _unique(_edges(lineage or {}))
     told = {facts.name: facts for facts in _told(extra or {})}
     names = sorted({*((lineage or {}).get("fields") or {}), *told})
@@ -30,7 +31,8 @@ def column_part(facets: dict[str, Any], own: str = "sparkLineage_columns") -> Co
         for name in names
     )
     via = _texts((extra or {}).get("via"))
-    return ColumnPart(edges, columns, _availability(extra or {}, columns), via=via)
+    part = ColumnPart(edges, columns, _availability(extra or {}, columns), via=via)
+    return merge(part, explicit)
 
 
 def judged(
@@ -57,7 +59,16 @@ def merge(one: ColumnPart | None, other: ColumnPart | None) -> ColumnPart | None
         tuple(columns[name] for name in sorted(columns)),
         _worst([one.availability, other.availability]),
         via=tuple(sorted({*one.via, *other.via})),
+        inputs=_all_inputs(one.inputs, other.inputs),
     )
+
+
+def _all_inputs(
+    one: tuple[tuple[str, str], ...] | None, other: tuple[tuple[str, str], ...] | None
+) -> tuple[tuple[str, str], ...] | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return tuple(sorted({*one, *other}))
 
 
 def _facet(facets: dict[str, Any], name: str) -> dict[str, Any] | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from spark_lineage.collector import columns, shapes, times
+from spark_lineage.collector import columns, lineage_facet, masking, shapes, times
 from spark_lineage.collector.model import (
     RANKS,
+    ColumnPart,
     DatasetFacts,
     Event,
     Field,
@@ -19,6 +21,7 @@ from spark_lineage.collector.model import (
 from spark_lineage.collector.shapes import Fault
 from spark_lineage.errors import CollectorError
 
+Identity = tuple[str, str]
 MOST_BYTES = 64 << 20
 # Run facets that are kept by name, the newest of each; all others are in the raw event.
 KEPT_FACETS = (
@@ -28,6 +31,8 @@ KEPT_FACETS = (
     "sparkLineage_context",
     "sparkLineage_quality",
 )
+# Facets of a data set that are read into tables of their own.
+READ_FACETS = ("columnLineage", "lineage", "schema", "sparkLineage_columns", "symlinks")
 
 
 class MalformedError(CollectorError):
@@ -70,6 +75,20 @@ def unpack(body: bytes, encoding: str | None, most: int = MOST_BYTES) -> bytes:
     if not unpacker.eof:
         raise MalformedError([Fault("$", f"is {word} that ends too early")])
     return unpacked
+
+
+def split(body: bytes, lines: bool = False) -> list[bytes]:
+    """The events of a batch: a JSON array, or with ``lines`` (or if it is so) one a line.
+
+    Raises :class:`MalformedError` for what is neither.
+    """
+    start = body.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if lines or not start.startswith(b"["):
+        if not lines and not start.startswith(b"{"):
+            _refuse("$", "must be an array of events, or one event a line")
+        return [line for line in body.split(b"\n") if line.strip()]
+    content = _load(body)
+    return [canonical(item).encode() for item in content]
 
 
 def read(body: bytes) -> Event:
@@ -117,7 +136,7 @@ def _load(body: bytes) -> Any:
     lowered = text.lower()
     if "\\u0000" in lowered or "\\ud" in lowered or "\0" in text:
         content = _clean(content)
-    return content
+    return masking.masked(content) if masking.suspicious(text) else content
 
 
 def _constant(word: str) -> NoReturn:
@@ -156,8 +175,11 @@ def _event(kind: str, content: dict[str, Any]) -> Event:
     else:
         inputs, outputs = content.get("inputs") or [], content.get("outputs") or []
     facets = run.get("facets") or {}
+    job_facets = job.get("facets") or {}
     quality = facets.get("sparkLineage_quality")
     quality = quality if isinstance(quality, dict) else {}
+    own = (job.get("namespace", ""), job.get("name", "")) if kind != "DATASET" else ("", "")
+    stated = lineage_facet.of_job(job_facets.get("lineage"), own)
     return Event(
         kind=kind,
         hash=key,
@@ -165,19 +187,53 @@ def _event(kind: str, content: dict[str, Any]) -> Event:
         time=times.parse(content["eventTime"]),
         type=(word if word in RANKS else "OTHER") if word else None,
         run_id=run["runId"] if kind == "RUN" else f"{kind.lower()}-event:{key}",
-        job_namespace=job.get("namespace", "") if kind != "DATASET" else "",
-        job_name=job.get("name", "") if kind != "DATASET" else "",
+        job_namespace=own[0],
+        job_name=own[1],
         producer=content["producer"],
-        inputs=_datasets(inputs, output=False),
+        inputs=_with(_datasets(inputs, output=False), dict.fromkeys(stated.reads), output=False),
         outputs=tuple(
             replace(
                 facts,
                 columns=columns.judged(facts.columns, quality, (facts.namespace, facts.name)),
             )
-            for facts in _datasets(outputs, output=True)
+            for facts in _with(_datasets(outputs, output=True), stated.outputs, output=True)
         ),
         facets={name: facets[name] for name in KEPT_FACETS if isinstance(facets.get(name), dict)},
+        job_facets={
+            name: body
+            for name, body in job_facets.items()
+            if isinstance(body, dict) and name != "lineage"
+        },
+        job_edges=tuple(sorted(stated.feeds | _dependencies(facets, own))),
+        job_io=tuple(sorted(stated.io)),
     )
+
+
+def _with(
+    told: tuple[DatasetFacts, ...], more: Mapping[Identity, ColumnPart | None], output: bool
+) -> tuple[DatasetFacts, ...]:
+    """The data sets of an event, and those that a job's ``lineage`` facet tells of."""
+    found = {(facts.namespace, facts.name): facts for facts in told}
+    for one, part in sorted(more.items()):
+        known = found.get(one) or DatasetFacts(*one, output)
+        found[one] = replace(known, columns=columns.merge(known.columns, part))
+    return tuple(found.values())
+
+
+def _dependencies(facets: dict[str, Any], own: Identity) -> set[tuple[Identity, Identity]]:
+    """Which job feeds which by the run facet ``jobDependencies``."""
+    facet = facets.get("jobDependencies")
+    found: set[tuple[Any, Any]] = set()
+    for side in ("upstream", "downstream"):
+        items = facet.get(side) if isinstance(facet, dict) else ()
+        for item in items if isinstance(items, list) else ():
+            job = item.get("job") if isinstance(item, dict) else None
+            if not isinstance(job, dict):
+                continue
+            other = (job.get("namespace"), job.get("name"))
+            if all(isinstance(part, str) for part in other) and other != own:
+                found.add((other, own) if side == "upstream" else (own, other))
+    return found
 
 
 def _datasets(items: list[Any], output: bool) -> tuple[DatasetFacts, ...]:
@@ -196,6 +252,8 @@ def _dataset(item: dict[str, Any], output: bool) -> DatasetFacts:
     symlinks = (facets.get("symlinks") or {}).get("identifiers") or ()
     part = columns.column_part(facets) if output else None
     change = facets.get("lifecycleStateChange") or {}
+    before = change.get("previousIdentifier") or {}
+    renamed = output and str(change.get("lifecycleStateChange") or "").upper() == "RENAME"
     return DatasetFacts(
         item["namespace"],
         item["name"],
@@ -210,6 +268,17 @@ def _dataset(item: dict[str, Any], output: bool) -> DatasetFacts:
         ),
         part,
         change.get("lifecycleStateChange"),
+        (before["namespace"], before["name"]) if renamed and before else None,
+        {
+            name: body
+            for name, body in facets.items()
+            if isinstance(body, dict) and name not in READ_FACETS
+        },
+        {
+            name: body
+            for name, body in (item.get("outputFacets" if output else "inputFacets") or {}).items()
+            if isinstance(body, dict)
+        },
     )
 
 
@@ -241,4 +310,7 @@ def _both(one: DatasetFacts, other: DatasetFacts) -> DatasetFacts:
         tuple(sorted({*one.symlinks, *other.symlinks})),
         part,
         one.lifecycle or other.lifecycle,
+        one.renamed_from or other.renamed_from,
+        {**other.facets, **one.facets},
+        {**other.io_facets, **one.io_facets},
     )

@@ -74,6 +74,8 @@ class ColumnPart:
     availability: str | None = None
     issues: tuple[str, ...] = ()
     via: tuple[str, ...] = ()
+    # The data sets that feed this output, where that is stated of it alone.
+    inputs: tuple[tuple[str, str], ...] | None = None
 
     @property
     def known(self) -> bool:
@@ -92,6 +94,9 @@ class DatasetFacts:
     symlinks: tuple[tuple[str, str, str], ...] = ()
     columns: ColumnPart | None = None
     lifecycle: str | None = None
+    renamed_from: tuple[str, str] | None = None
+    facets: dict[str, Any] = field(default_factory=dict)
+    io_facets: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,11 @@ class Event:
     inputs: tuple[DatasetFacts, ...] = ()
     outputs: tuple[DatasetFacts, ...] = ()
     facets: dict[str, Any] = field(default_factory=dict)
+    job_facets: dict[str, Any] = field(default_factory=dict)
+    # Jobs that feed a job, as (namespace, name) of the source and of the target.
+    job_edges: tuple[tuple[tuple[str, str], tuple[str, str]], ...] = ()
+    # Data sets that other jobs read (False) or wrote (True).
+    job_io: tuple[tuple[tuple[str, str], tuple[str, str], bool], ...] = ()
 
     @property
     def terminal(self) -> bool:
@@ -136,3 +146,8 @@ class Event:
     def schema_order(self) -> str:
         """The same for schemas, over all runs: time, then content."""
         return f"{self.time + _SHIFT:018d}:{self.hash}"
+
+
+def time_of(schema_order: str) -> int:
+    """The time in an :attr:`Event.schema_order`."""
+    return int(schema_order.partition(":")[0]) - _SHIFT

@@ -29,6 +29,11 @@ class Dataset:
     namespace: str
     name: str
 
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Namespace and name."""
+        return self.namespace, self.name
+
     def to_dict(self) -> dict[str, Any]:
         """As answers name it."""
         return {"namespace": self.namespace, "dataset": self.name}
@@ -129,34 +134,39 @@ def _datasets(connection: Connection, text: str, namespace: str | None) -> list[
                 if fits(fold(row.as_namespace), fold(row.as_name), fold(name))
             }
             if hits:
-                return _without_links(connection, list(hits.values()))
+                return list(hits.values())
     return []
 
 
 def _candidates(connection: Connection, name: str, namespace: str | None) -> list[Any]:
-    d, link = schema.datasets, schema.symlinks
+    d, n, m = schema.datasets, schema.names, schema.meanings
     tail = "%" + _escaped(name)
-    own = select(
-        d.c.id, d.c.namespace, d.c.name, d.c.namespace.label("as_namespace"),
-        d.c.name.label("as_name"),
-    )  # fmt: skip
-    linked = select(
-        d.c.id, d.c.namespace, d.c.name, link.c.namespace.label("as_namespace"),
-        link.c.name.label("as_name"),
-    ).join(d, d.c.id == link.c.dataset_id)  # fmt: skip
-    rows: list[Any] = []
-    for query, table in ((own, d), (linked, link)):
-        # Either the stored name ends as the given one does, or the given one has it as its end.
-        ends = or_(
-            table.c.name.ilike(tail, escape="\\"),
-            func.lower(func.substr(name, func.length(name) - func.length(table.c.name) + 1))
-            == func.lower(table.c.name),
+    # Either the stored name ends as the given one does, or the given one has it as its end.
+    ends = or_(
+        n.c.name.ilike(tail, escape="\\"),
+        func.lower(func.substr(name, func.length(name) - func.length(n.c.name) + 1))
+        == func.lower(n.c.name),
+    )
+    query = (
+        select(
+            d.c.id, d.c.namespace, d.c.name, d.c.ended, n.c.namespace.label("as_namespace"),
+            n.c.name.label("as_name"),
         )
-        wanted = query.where(ends)
-        if namespace is not None:
-            wanted = wanted.where(or_(table.c.namespace == namespace, d.c.namespace == namespace))
-        rows.extend(connection.execute(wanted).all())
-    return rows
+        .select_from(n)
+        .join(m, m.c.name_id == n.c.id)
+        .join(d, d.c.id == m.c.dataset_id)
+        .where(ends, ~d.c.ghost)
+        .order_by(m.c.since)
+    )  # fmt: skip
+    if namespace is not None:
+        query = query.where(or_(n.c.namespace == namespace, d.c.namespace == namespace))
+    # What a name means now, and only where it means nothing any more what it meant last.
+    latest: dict[tuple[str, str], Any] = {}
+    for row in connection.execute(query):
+        key = (row.as_namespace, row.as_name)
+        if row.ended is None or key not in latest or latest[key].ended is not None:
+            latest[key] = row
+    return list(latest.values())
 
 
 def _same(_namespace: str, name: str, given: str) -> bool:
@@ -174,19 +184,6 @@ def _suffix(_namespace: str, name: str, given: str) -> bool:
     if not name.endswith(given) or len(name) <= len(given):
         return False
     return name[-len(given) - 1] in _BOUNDARIES or given[:1] in _BOUNDARIES
-
-
-def _without_links(connection: Connection, found: list[Dataset]) -> list[Dataset]:
-    """Without those that another one found names as its other name."""
-    if len(found) < 2:
-        return found
-    link = schema.symlinks
-    query = select(link.c.dataset_id, link.c.namespace, link.c.name).where(
-        link.c.dataset_id.in_([one.id for one in found[:1_000]])
-    )
-    named = {(row.namespace, row.name): row.dataset_id for row in connection.execute(query)}
-    kept = [one for one in found if named.get((one.namespace, one.name), one.id) == one.id]
-    return kept or found
 
 
 def _column(connection: Connection, of: Dataset, path: str) -> Column | None:

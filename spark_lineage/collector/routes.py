@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, FastAPI, Query, Request
+from fastapi import APIRouter, FastAPI, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
@@ -13,6 +13,7 @@ from spark_lineage.collector import intake, resolve
 from spark_lineage.collector.graph import Bounds
 from spark_lineage.collector.service import Collector, QuarantinedError
 from spark_lineage.collector.store.engine import BusyError
+from spark_lineage.errors import NotFoundError
 
 router = APIRouter()
 
@@ -26,6 +27,7 @@ Limit = Annotated[int, Query(ge=1, le=MOST_COLUMNS, description="the most column
 Follow = Annotated[
     str, Query(pattern="^(all|direct)$", description="all edges, or those of values only")
 ]
+Number = Annotated[int, Path(ge=1, lt=1 << 62)]
 Most = Annotated[int, Query(ge=1, le=1_000, description="the most rows")]
 
 
@@ -51,6 +53,20 @@ async def take(request: Request) -> Response:
     encoding = request.headers.get("content-encoding")
     await run_in_threadpool(_collector(request).take, body, encoding)
     return Response(status_code=201)
+
+
+@router.post("/api/v1/lineage/batch")
+async def take_batch(request: Request) -> dict[str, Any]:
+    """Take an array of events, or one event a line.
+
+    The answer is that of OpenLineage's specification: how many were taken, and
+    for each that was not its index, the reason and whether to send it again.
+    """
+    body = await _body(request)
+    encoding = request.headers.get("content-encoding")
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    lines = kind in ("application/x-ndjson", "application/jsonl", "application/x-jsonlines")
+    return await run_in_threadpool(_collector(request).take_batch, body, encoding, lines)
 
 
 async def _body(request: Request) -> bytes:
@@ -117,9 +133,21 @@ def runs(
 
 
 @router.get("/api/v1/quarantine")
-def quarantine(request: Request, limit: Most = 100) -> dict[str, Any]:
-    """Malformed events that were put aside, the newest first."""
-    return {"quarantined": _collector(request).quarantine(limit)}
+def quarantine(request: Request, limit: Most = 100, state: str | None = "OPEN") -> dict[str, Any]:
+    """Events that were put aside, the newest first; ``state=`` (empty) for those of any state."""
+    return {"quarantined": _collector(request).quarantine(limit, state or None)}
+
+
+@router.get("/api/v1/quarantine/{number}")
+def quarantined(request: Request, number: Number) -> dict[str, Any]:
+    """One of them, with the whole body."""
+    return _collector(request).quarantined(number)
+
+
+@router.post("/api/v1/quarantine/{number}/replay")
+def replay(request: Request, number: Number) -> dict[str, Any]:
+    """Take it again; its state says whether it is in the store now."""
+    return _collector(request).replay(number)
 
 
 @router.get("/api/v1/graph")
@@ -156,6 +184,10 @@ def add_errors(app: FastAPI) -> None:
     @app.exception_handler(resolve.AmbiguousNameError)
     async def ambiguous(_request: Request, error: resolve.AmbiguousNameError) -> Response:
         return JSONResponse({"message": str(error), "candidates": error.near}, status_code=409)
+
+    @app.exception_handler(NotFoundError)
+    async def not_found(_request: Request, error: NotFoundError) -> Response:
+        return JSONResponse({"message": str(error), "near": []}, status_code=404)
 
     @app.exception_handler(BusyError)
     async def busy(_request: Request, error: BusyError) -> Response:

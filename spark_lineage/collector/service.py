@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import logging
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from spark_lineage.collector import answers, intake, resolve
 from spark_lineage.collector.graph import Bounds
+from spark_lineage.collector.model import Event
 from spark_lineage.collector.shapes import Fault
-from spark_lineage.collector.store import dump, schema, write
-from spark_lineage.collector.store.engine import Database
+from spark_lineage.collector.store import aliases, dump, quarantine, schema
+from spark_lineage.collector.store.engine import BusyError, Database
 from spark_lineage.collector.times import show
-from spark_lineage.errors import CollectorError
+from spark_lineage.collector.writer import Writer
+from spark_lineage.errors import NotFoundError
 from spark_lineage.version import __version__
 
-logger = logging.getLogger(__name__)
 Answer = dict[str, Any]
 
 
@@ -29,11 +28,18 @@ class QuarantinedError(intake.MalformedError):
         self.number = number
 
 
+def _ours(error: Exception) -> intake.MalformedError:
+    return intake.MalformedError(
+        [Fault("$", f"could not be stored: {type(error).__name__}: {error}")]
+    )
+
+
 class Collector:
     """One collector on one database."""
 
     def __init__(self, url: str) -> None:
         self._database = Database(url)
+        self._writer = Writer(self._database)
 
     def take(self, body: bytes, encoding: str | None = None) -> bool:
         """Take one event; False if it is here already.
@@ -48,21 +54,115 @@ class Collector:
             event = intake.read(unpacked)
         except intake.MalformedError as error:
             raise self._quarantined(unpacked, error) from None
-        try:
-            with self._database.write() as connection:
-                return write.apply(connection, event)
-        except CollectorError:
-            raise
-        except Exception as error:
+        (outcome,) = self._writer.put([event])
+        if isinstance(outcome, BusyError):
+            raise outcome
+        if isinstance(outcome, Exception):
             # A fault of ours. As a 500 the client would send it for ever; put aside, it
             # is named, counted and can be replayed when the fault is mended.
-            logger.exception("an event could not be stored; it is in quarantine")
-            fault = Fault("$", f"could not be stored: {type(error).__name__}: {error}")
-            raise self._quarantined(unpacked, intake.MalformedError([fault])) from error
+            raise self._quarantined(unpacked, _ours(outcome)) from outcome
+        return outcome
+
+    def take_batch(self, body: bytes, encoding: str | None = None, lines: bool = False) -> Answer:
+        """Take an array of events, or one a line; the answer of OpenLineage's specification.
+
+        What is malformed is quarantined and told with its index, the rest is
+        taken. Raises :class:`QuarantinedError` for a body that is no batch, and
+        as :meth:`take` for what is no fault of the events.
+        """
+        unpacked = body
+        try:
+            unpacked = intake.unpack(body, encoding)
+            items = intake.split(unpacked, lines)
+        except intake.MalformedError as error:
+            raise self._quarantined(unpacked, error) from None
+        events: dict[int, Event] = {}
+        failed: dict[int, Answer] = {}
+        for index, item in enumerate(items):
+            try:
+                events[index] = intake.read(item)
+            except intake.MalformedError as error:
+                failed[index] = self._failed(index, item, error)
+        for index, outcome in zip(events, self._writer.put([*events.values()]), strict=True):
+            if isinstance(outcome, BusyError):
+                failed[index] = {"index": index, "reason": str(outcome), "retriable": True}
+            elif isinstance(outcome, Exception):
+                failed[index] = self._failed(index, items[index], _ours(outcome))
+        retriable = sum(one["retriable"] for one in failed.values())
+        return {
+            "status": "partial_success" if failed else "success",
+            "summary": {
+                "received": len(items),
+                "successful": len(items) - len(failed),
+                "failed": len(failed),
+                "retriable": retriable,
+                "non_retriable": len(failed) - retriable,
+            },
+            "failed_events": [failed[index] for index in sorted(failed)],
+        }
+
+    def _failed(self, index: int, body: bytes, error: intake.MalformedError) -> Answer:
+        quarantined = self._quarantined(body, error)
+        return {
+            "index": index,
+            "reason": str(error),
+            "retriable": False,
+            "quarantined": quarantined.number,
+            "faults": [fault.to_dict() for fault in error.faults],
+        }
 
     def _quarantined(self, body: bytes, error: intake.MalformedError) -> QuarantinedError:
         with self._database.write() as connection:
-            return QuarantinedError(error, write.quarantine(connection, body, error.faults))
+            return QuarantinedError(error, quarantine.put(connection, body, error.faults))
+
+    def quarantine(self, limit: int, state: str | None = quarantine.OPEN) -> list[Answer]:
+        """What was put aside, the newest first, each with its faults and its body's begin."""
+        with self._database.read() as connection:
+            return quarantine.rows(connection, limit, state)
+
+    def quarantined(self, number: int) -> Answer:
+        """One of them, whole. Raises ``NotFoundError``."""
+        with self._database.read() as connection:
+            return quarantine.to_dict(self._one(connection, number))
+
+    def replay(self, number: int) -> Answer:
+        """Take a quarantined body again: ``REPLAYED``, or ``OPEN`` with its faults of today."""
+        with self._database.read() as connection:
+            body = bytes(self._one(connection, number).body)
+        error: intake.MalformedError | None = None
+        try:
+            (outcome,) = self._writer.put([intake.read(body)])
+            if isinstance(outcome, BusyError):
+                raise outcome
+            if isinstance(outcome, Exception):
+                error = _ours(outcome)
+        except intake.MalformedError as found:
+            error = found
+        state = quarantine.OPEN if error else quarantine.REPLAYED
+        with self._database.write() as connection:
+            quarantine.settle(connection, number, state, error.faults if error else None)
+            return quarantine.to_dict(self._one(connection, number))
+
+    @staticmethod
+    def _one(connection: Connection, number: int) -> Any:
+        row = quarantine.one(connection, number)
+        if row is None:
+            raise NotFoundError(f"nothing with the number {number} is in quarantine")
+        return row
+
+    def set_alias(self, pattern: str, target: str) -> None:
+        """Let namespaces that fit a regular expression stand for one; also those known already.
+
+        ``target`` may use the groups of ``pattern``. Raises ``ConfigError`` for a
+        pattern that is none.
+        """
+        with self._database.write() as connection:
+            aliases.put(connection, pattern, target)
+
+    def remove_alias(self, pattern: str) -> bool:
+        """Take an alias back: what it joined is parted again. False if there is none."""
+        with self._database.write() as connection:
+            return aliases.remove(connection, pattern)
 
     def resolve(self, name: str, namespace: str | None) -> Answer:
         """The data set or column that a name means; raises as ``resolve`` does."""
@@ -114,7 +214,9 @@ class Collector:
                 "status": "ok",
                 "version": __version__,
                 "events": count(schema.events),
-                "quarantined": count(schema.quarantine),
+                "quarantined": count(
+                    schema.quarantine, schema.quarantine.c.state == quarantine.OPEN
+                ),
                 "datasets": count(schema.datasets),
                 "edges": count(schema.edges, schema.edges.c.closed.is_(None)),
                 "agents": {
@@ -151,22 +253,6 @@ class Collector:
                     "started": show(row.first if row.started is None else row.started),
                     "ended": show(row.ended),
                     "last_event": show(row.last),
-                }
-                for row in connection.execute(query)
-            ]
-
-    def quarantine(self, limit: int) -> list[Answer]:
-        """What was put aside, the newest first, each with its faults and its body's begin."""
-        table = schema.quarantine
-        query = select(table).order_by(table.c.id.desc()).limit(limit)
-        with self._database.read() as connection:
-            return [
-                {
-                    "number": row.id,
-                    "received": show(row.received),
-                    "times": row.times,
-                    "faults": json.loads(row.faults),
-                    "body": bytes(row.body[:10_000]).decode("utf-8", "replace"),
                 }
                 for row in connection.execute(query)
             ]

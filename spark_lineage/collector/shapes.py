@@ -80,6 +80,24 @@ _INPUT_FIELD = {
         {"type": _text, "subtype": _text, "description": _text, "masking": _flag},
     ],
 }
+_LINEAGE_SOURCE = {
+    "type": _text,
+    "namespace": _text,
+    "name": _text,
+    "field": _text,
+    "transformations": [
+        {"type": _text, "subtype": _text, "description": _text, "masking": _flag},
+    ],
+}
+_LINEAGE_FIELDS = MapOf({"inputs": [_LINEAGE_SOURCE]})
+_LINEAGE = {"inputs": [_LINEAGE_SOURCE], "fields": _LINEAGE_FIELDS}
+_LINEAGE_ENTRY = {
+    "type": _text,
+    "namespace": _text,
+    "name": _text,
+    "inputs": [_LINEAGE_SOURCE],
+    "fields": _LINEAGE_FIELDS,
+}
 _OWNERSHIP = {"owners": [{"name!": _name}]}
 _DATASET = {
     "namespace!": _text,
@@ -90,9 +108,13 @@ _DATASET = {
             "fields": MapOf({"inputFields": [_INPUT_FIELD]}),
             "dataset": [_INPUT_FIELD],
         },
+        "lineage": _LINEAGE,
         "symlinks": {"identifiers": [{"namespace!": _text, "name!": _name, "type": _text}]},
         "ownership": _OWNERSHIP,
-        "lifecycleStateChange": {"lifecycleStateChange": _text},
+        "lifecycleStateChange": {
+            "lifecycleStateChange": _text,
+            "previousIdentifier": {"namespace!": _text, "name!": _name},
+        },
     },
     "inputFacets": {
         "inputStatistics": {
@@ -109,7 +131,14 @@ _DATASET = {
         },
     },
 }
-_JOB = {**_JOB_ID, "facets": {"ownership": _OWNERSHIP, "sql": {"query": _text}}}
+_JOB = {
+    **_JOB_ID,
+    "facets": {
+        "ownership": _OWNERSHIP,
+        "sql": {"query": _text},
+        "lineage": {"entries": [_LINEAGE_ENTRY]},
+    },
+}
 _BASE = {"eventTime!": _time, "eventType": _text, "producer!": _text, "schemaURL": _text}
 _PARENT = {
     "run!": _RUN_ID,

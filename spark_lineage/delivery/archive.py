@@ -123,12 +123,19 @@ def describe(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
+class _Job:
+    def __init__(self, spools: Sequence[Spool]) -> None:
+        self.spools = spools
+        self.done = False
+        self.ended = threading.Event()
+
+
 class Archive:
     """Writes spools to ``url`` from a thread of its own, so that no wait for it is unbounded."""
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._jobs: queue.SimpleQueue[tuple[Sequence[Spool], threading.Event]] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self.written = 0  # events, dead letters included
         fork.register(self)
@@ -148,10 +155,10 @@ class Archive:
         if self._thread is None or not self._thread.is_alive():
             _LOGGER.warning("undelivered lineage events are not in %s", describe(self._url))
             return False
-        done = threading.Event()
-        self._jobs.put((spools, done))
-        if done.wait(timeout):
-            return True
+        job = _Job(spools)
+        self._jobs.put(job)
+        if job.ended.wait(timeout):
+            return job.done
         _LOGGER.warning("%s did not take lineage events in time", describe(self._url))
         return False
 
@@ -166,10 +173,11 @@ class Archive:
             _LOGGER.warning("no archive of undelivered lineage events: %s", error)
             return
         while True:
-            spools, done = self._jobs.get()
+            job = self._jobs.get()
             try:
-                for spool in spools:
+                for spool in job.spools:
                     self._write(there, spool)
+                job.done = True
             except Exception as error:
                 _LOGGER.warning(
                     "%s takes no lineage events (%s: %s)",
@@ -177,8 +185,8 @@ class Archive:
                     type(error).__name__,
                     error,
                 )
-            else:
-                done.set()
+            finally:
+                job.ended.set()
 
     def _write(self, there: Place, spool: Spool) -> None:
         name = os.path.basename(spool.path or files.name_of("memory", "", 0)).removesuffix(".db")

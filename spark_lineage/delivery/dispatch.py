@@ -122,6 +122,11 @@ class Delivery:
             "targets": dict(zip(self._names, told, strict=True)),
         }
 
+    def totals(self) -> dict[str, int]:
+        """``delivered``, ``refused`` and ``pending`` of all targets, with what others had left."""
+        told = [worker.totals() for worker in self._workers]
+        return {key: sum(each[key] for each in told) for key in told[0]}
+
     def _number_of(self, target: str) -> int:
         alike = (n for n, name in enumerate(self._names) if files.is_same(name, target))
         return next(alike, 0)

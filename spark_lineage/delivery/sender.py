@@ -41,6 +41,7 @@ class Sender:
         self._ceiling = CEILING
         self._failing: tuple[Any, int] = (None, 0)  # which event, attempts in a row
         self.attempts = self.failed = self.shrunk = 0
+        self.delivered = self.refused = 0  # from all spools
 
     def send(self, spool: Spool, deadline: float | None) -> bool:
         """Send what is oldest in ``spool``; False if nothing waits there.
@@ -82,10 +83,10 @@ class Sender:
             if verdict is None:
                 taken.append(entry)
                 continue
-            spool.done(*taken)
+            self._done(spool, *taken)
             taken.clear()
             self._bury(spool, entry, verdict)
-        spool.done(*taken)
+        self._done(spool, *taken)
         return bool(verdicts)
 
     def _one(self, spool: Spool, entry: Entry, deadline: float | None) -> None:
@@ -119,7 +120,7 @@ class Sender:
                     raise RetriableError(f"{error}; no time left to make it smaller") from error
                 event = smaller
                 continue
-            spool.done(entry)
+            self._done(spool, entry)
             if event is not entry.event:
                 self.shrunk += 1
                 self._log.shrunk(event["run"]["facets"][shrink.QUALITY][shrink.DROPPED])
@@ -133,7 +134,12 @@ class Sender:
             self.failed += 1
             raise
 
+    def _done(self, spool: Spool, *entries: Entry) -> None:
+        spool.done(*entries)
+        self.delivered += len(entries)
+
     def _bury(self, spool: Spool, entry: Entry, error: RejectedError) -> None:
+        self.refused += 1
         spool.bury(entry, str(error), error.answer)
         self._log.rejected(error)
 

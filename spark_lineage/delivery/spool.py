@@ -432,3 +432,26 @@ def adopt(
             continue
         adopted += 1
         yield spool
+
+
+def revive(
+    directory: str | os.PathLike[str], is_ours: Callable[[str], bool] = lambda target: True
+) -> int:
+    """Have the dead letters in ``directory`` sent again, by the next that adopts; gives how many.
+
+    Those of running applications are left alone.
+    """
+    directory = os.fspath(directory)
+    revived = 0
+    for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else []:
+        target = files.target_of(name)
+        if target is None or not is_ours(target):
+            continue
+        try:
+            spool = Spool._open_orphan(os.path.join(directory, name), MAX_BYTES, MAX_AGE)
+            if spool is not None:
+                revived += spool.revive()
+                spool.close()
+        except (OSError, sqlite3.Error) as error:
+            _LOGGER.debug("spool %s is left alone: %s", name, error)
+    return revived

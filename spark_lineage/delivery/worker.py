@@ -177,6 +177,15 @@ class Worker:
         told = {"attempts": sender.attempts, "failed": sender.failed, "shrunk": sender.shrunk}
         return {**counts, **told}
 
+    def totals(self) -> dict[str, int]:
+        """``delivered``, ``refused`` by this worker and ``pending``, of all spools it has had."""
+        spools = (self._spool, *list(self._orphans))
+        return {
+            "delivered": self._sender.delivered,
+            "refused": self._sender.refused,
+            "pending": sum(spool.pending() for spool in spools),
+        }
+
     def undelivered(self) -> list[Spool]:
         """The spools in which something waits or lies dead, our own first."""
         spools = [self._spool, *self._orphans]

@@ -30,9 +30,10 @@ def build() -> ModuleType:
 
 def test_the_jar_is_java_8_and_of_this_version() -> None:
     with zipfile.ZipFile(jar.path()) as archive:
-        assert f"Implementation-Version: {__version__}" in archive.read(
-            "META-INF/MANIFEST.MF"
-        ).decode()
+        assert (
+            f"Implementation-Version: {__version__}"
+            in archive.read("META-INF/MANIFEST.MF").decode()
+        )
         classes = [name for name in archive.namelist() if name.endswith(".class")]
         assert "io/sparklineage/LineagePlugin.class" in classes
         for name in classes:

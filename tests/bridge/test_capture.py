@@ -61,9 +61,9 @@ def test_an_insert_is_told_whole(captured: Captured, spark: Any) -> None:
     (write,) = end["writes"]
     assert write["class"] == "InsertIntoHadoopFsRelationCommand"
     assert write["metrics"]["numOutputRows"] == 1
-    (table,) = [
-        t["catalogTable"] for t in of_class(end, "LogicalRelation") if t["catalogTable"]
-    ][-1:]
+    (table,) = [t["catalogTable"] for t in of_class(end, "LogicalRelation") if t["catalogTable"]][
+        -1:
+    ]
     assert (table["database"], table["table"], table["provider"]) == ("default", "s", "parquet")
     assert table["location"].startswith("file:/")
 
@@ -186,9 +186,7 @@ def test_a_cached_relation_tells_what_it_was_made_of(captured: Captured, spark: 
         frame.unpersist()
 
 
-def test_rdds_tell_their_identity_and_paths(
-    captured: Captured, spark: Any, folder: Path
-) -> None:
+def test_rdds_tell_their_identity_and_paths(captured: Captured, spark: Any, folder: Path) -> None:
     source = folder / "text"
     source.mkdir()
     (source / "a.txt").write_text("1\n")

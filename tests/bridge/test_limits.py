@@ -165,7 +165,8 @@ def test_status_and_report(bare: Captured, spark: Any) -> None:
 def test_secrets_stay_in_the_driver(bare: Captured, spark: Any) -> None:
     bare.install()
     statements = [
-        f"CREATE TABLE j (a INT) USING parquet OPTIONS (password '{SECRET}', 'k.secret.x' = '{SECRET}')",
+        f"CREATE TABLE j (a INT) USING parquet OPTIONS (password '{SECRET}', "
+        f"'k.secret.x' = '{SECRET}')",
         f"CREATE TABLE p (a INT) USING parquet TBLPROPERTIES ('api.key' = '{SECRET}', "
         f"'url' = 'jdbc:x://u:{SECRET}@h/db')",
         f"SET spark.my.password={SECRET}",

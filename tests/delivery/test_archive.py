@@ -110,7 +110,7 @@ def restored(url):
 def test_what_is_undelivered_is_copied_and_can_be_taken_back(kind, request, tmp_path, target):
     url = request.getfixturevalue(kind)
     events = [event(number, text="a\nb ü") for number in range(450)]
-    _, done = ended(tmp_path, url, *events, timeout=10.0)
+    _, done = ended(tmp_path, url, *events, timeout=6.0 if kind == "s3" else 2.5)
     assert done is False
     (name,) = place(url).names()
     assert name.startswith("events-app.")
@@ -146,12 +146,12 @@ def test_the_name_of_the_target_stays(directory, tmp_path, monkeypatch):
     monkeypatch.setattr(
         transports, "targets", lambda *_: [Named(name, made[name]) for name in made]
     )
-    ended(tmp_path, directory, event(1), timeout=3.0)
+    ended(tmp_path, directory, event(1), timeout=1.5)
     assert restored(directory) == [("a", event(1))]
 
 
 def test_files_are_private_and_whole(directory, tmp_path, target):
-    ended(tmp_path, directory, event(1), timeout=3.0)
+    ended(tmp_path, directory, event(1), timeout=1.5)
     (path,) = (tmp_path / "deep" / "archive").iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -179,13 +179,13 @@ def test_a_place_that_fails_is_said(tmp_path, target, monkeypatch, caplog):
             raise OSError("no space left on device")
 
     monkeypatch.setattr(module, "place", lambda url: Full())
-    ended(tmp_path, "s3://bucket/x", event(1), timeout=2.0)
+    ended(tmp_path, "s3://bucket/x", event(1), timeout=1.5)
     assert "s3://bucket/x takes no lineage events (OSError: no space left" in caplog.text
 
 
 def test_a_place_that_cannot_be_is_said_at_the_start(tmp_path, target, caplog):
     fsspec()
-    ended(tmp_path, f"nosuch://ann:{SECRET}@x/y", event(1), timeout=2.0)
+    ended(tmp_path, f"nosuch://ann:{SECRET}@x/y", event(1), timeout=1.5)
     assert "no archive of undelivered lineage events: spark.lineage.spool.archive" in caplog.text
     assert SECRET not in caplog.text
 

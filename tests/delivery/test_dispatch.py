@@ -222,6 +222,7 @@ def test_what_an_orphan_loses_while_it_is_ours_is_counted_too(one, delivery, tmp
     single.start()
     assert single.flush(LONG, everything=True)
     assert numbers(one.taken) == [2]
+    assert single.totals() == {"delivered": 1, "refused": 0, "pending": 0}
     assert single.counts()["dropped"] == {"unreadable": 1}
 
 

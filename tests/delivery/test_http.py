@@ -9,9 +9,9 @@ import threading
 import time
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
-from pathlib import Path
 
 import pytest
+import trustme
 
 from spark_lineage.delivery.spool import Spool
 from spark_lineage.delivery.transports.base import UnsettledError
@@ -279,21 +279,30 @@ def test_credentials_that_cannot_be_had_are_retriable_and_not_told(http_target):
     transport.close()
 
 
-CERTIFICATE = Path(__file__).parent / "data" / "localhost.pem"
+@pytest.fixture(scope="module")
+def authority():
+    return trustme.CA()
 
 
 @pytest.fixture
-def tls_target(http_target):
+def trusted(authority, tmp_path):
+    path = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(path))
+    return str(path)
+
+
+@pytest.fixture
+def tls_target(http_target, authority):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(CERTIFICATE)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
     server = http_target._server
     server.socket = context.wrap_socket(server.socket, server_side=True)
     http_target.url = http_target.url.replace("http:", "https:")
     return http_target
 
 
-def test_tls_with_a_certificate_that_is_trusted(tls_target):
-    transport = HttpTransport(tls_target.url + PATH, verify=str(CERTIFICATE))
+def test_tls_with_a_certificate_that_is_trusted(tls_target, trusted):
+    transport = HttpTransport(tls_target.url + PATH, verify=trusted)
     transport.send(event(1))
     transport.send(event(2))
     transport.close()
@@ -308,8 +317,8 @@ def test_tls_with_a_certificate_that_is_not(tls_target):
     assert tls_target.requests == []
 
 
-def test_slow_bytes_over_tls_end_at_the_timeout(tls_target):
-    transport = HttpTransport(tls_target.url + PATH, timeout=0.5, verify=str(CERTIFICATE))
+def test_slow_bytes_over_tls_end_at_the_timeout(tls_target, trusted):
+    transport = HttpTransport(tls_target.url + PATH, timeout=0.5, verify=trusted)
     tls_target.answers = [drip(tls_target, b"HTTP/1.1 201 Created\r\nX-Slow: ")]
     began = time.monotonic()
     with pytest.raises(RetriableError):

@@ -207,7 +207,7 @@ def test_what_the_library_raises_is_retriable(tmp_path):
     (tmp_path / "plain").touch()
     section = {"type": "file", "log_file_path": str(tmp_path / "plain" / "x"), "append": False}
     transport = single(section)
-    with pytest.raises(RetriableError, match="RuntimeError"):
+    with pytest.raises(RetriableError, match="NotADirectoryError"):
         transport.send(EventBuilder().start(run(), None))
 
 

@@ -17,6 +17,30 @@ JAR = Path(__file__).parents[2] / "spark_lineage" / "jars" / "spark-lineage-brid
 JDBC_CATALOG = "org.apache.spark.sql.execution.datasources.v2.jdbc"
 
 
+#: What PySpark itself warns of: it leaves the sockets of collect to the garbage collector, and
+#: 3.5 looks at the version of pandas with distutils.
+SPARK_WARNINGS = (
+    "ignore:unclosed <socket:ResourceWarning",
+    "ignore:.*<socket.socket:pytest.PytestUnraisableExceptionWarning",
+    "ignore:distutils:DeprecationWarning",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            for ignored in SPARK_WARNINGS:
+                item.add_marker(pytest.mark.filterwarnings(ignored))
+
+
+def derby_driver() -> str:
+    """The driver's class moved with the Derby that Spark 4 brings."""
+    import pyspark
+
+    package = "jdbc" if pyspark.__version__.startswith("3.") else "iapi.jdbc"
+    return f"org.apache.derby.{package}.AutoloadedDriver"
+
+
 @pytest.fixture(scope="package")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     pyspark_sql = pytest.importorskip("pyspark.sql")
@@ -37,7 +61,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         .config("spark.sql.catalogImplementation", "hive")
         .config("spark.sql.catalog.dv2", f"{JDBC_CATALOG}.JDBCTableCatalog")
         .config("spark.sql.catalog.dv2.url", "jdbc:derby:memory:dv2;create=true")
-        .config("spark.sql.catalog.dv2.driver", "org.apache.derby.iapi.jdbc.AutoloadedDriver")
+        .config("spark.sql.catalog.dv2.driver", derby_driver())
         .config(
             "spark.hadoop.javax.jdo.option.ConnectionURL",
             f"jdbc:derby:memory:{warehouse.name};create=true",

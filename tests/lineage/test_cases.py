@@ -17,14 +17,7 @@ from tests.lineage.capture import captured
 CASES = Path(__file__).parent / "cases"
 FILES = sorted(CASES.glob("*/*.json"))
 
-pytestmark = [
-    pytest.mark.spark,
-    # Spark 3.5 itself warns when it looks at the version of pandas.
-    pytest.mark.filterwarnings("ignore:distutils:DeprecationWarning"),
-    # PySpark's own collect leaves its socket to the garbage collector.
-    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
-    pytest.mark.filterwarnings("ignore:.*unclosed <socket:pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.spark
 
 
 def load(path: Path) -> dict[str, Any]:

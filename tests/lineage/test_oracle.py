@@ -22,9 +22,10 @@ from spark_lineage.lineage import Lineage, derive
 from spark_lineage.lineage.model import Availability
 from spark_lineage.plan import decode
 from tests.conftest import missing
+from tests.lineage.oracle.marks import COLLECTS
 from tests.lineage.oracle.truth import Score, Truth, load, result
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), *COLLECTS]
 
 UNOBSERVED = Path(__file__).parent / "oracle" / "unobserved.json"
 

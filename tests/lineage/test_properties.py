@@ -18,9 +18,12 @@ from hypothesis import strategies as st
 from spark_lineage.lineage import Lineage
 from spark_lineage.lineage.model import Availability, Output
 from tests.lineage.bench import Bench
+from tests.lineage.oracle.marks import COLLECTS
 from tests.lineage.oracle.perturb import Laboratory
 from tests.lineage.oracle.programs import TABLES, Program, programs
 from tests.lineage.oracle.truth import result, short
+
+pytestmark = COLLECTS
 
 MORE = int(os.environ.get("SPARK_LINEAGE_PROPERTIES", "0"))
 

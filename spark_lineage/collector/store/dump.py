@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, select, union_all
 from sqlalchemy.sql.expression import FromClause
 
 from spark_lineage.collector.model import canonical
 from spark_lineage.collector.store import schema
+from spark_lineage.collector.store.rows import BEGINNING
 from spark_lineage.collector.times import show
 
 _d, _c, _j, _r = schema.datasets, schema.columns, schema.jobs, schema.runs
@@ -17,13 +18,18 @@ _d, _c, _j, _r = schema.datasets, schema.columns, schema.jobs, schema.runs
 def graph(connection: Connection) -> dict[str, list[dict[str, Any]]]:
     """All that is derived from the events; two stores of one set of events give equal dumps."""
     return {
-        "datasets": _rows(connection, select(_d.c.namespace, _d.c.name, _d.c.lifecycle)),
-        "symlinks": _rows(connection, _symlinks()),
+        "datasets": _rows(connection, _datasets()),
+        "names": _rows(connection, _names()),
         "columns": _rows(connection, _columns()),
         "jobs": _rows(connection, select(_j.c.namespace, _j.c.name)),
         "runs": _rows(connection, _runs()),
         "facets": _rows(connection, _facets()),
         "inputs": _rows(connection, _inputs()),
+        "job_edges": _rows(connection, _job_edges()),
+        "job_io": _rows(connection, _job_io()),
+        "job_versions": _rows(connection, _job_versions()),
+        "schemas": _rows(connection, _schemas()),
+        "stated": _rows(connection, _stated_facets()),
         "losses": _rows(connection, _losses()),
         "definitions": _rows(connection, _definitions()),
         "edges": _rows(connection, _edges()),
@@ -33,24 +39,52 @@ def graph(connection: Connection) -> dict[str, list[dict[str, Any]]]:
 def _rows(connection: Connection, query: Select[Any]) -> list[dict[str, Any]]:
     found = []
     for row in connection.execute(query).mappings():
-        times = ("started", "first", "last", "ended", "time", "first_seen", "last_seen", "closed")
-        found.append({key: show(value) if key in times else value for key, value in row.items()})
+        times = (
+            "started",
+            "first",
+            "last",
+            "ended",
+            "time",
+            "first_seen",
+            "last_seen",
+            "closed",
+            "since",
+        )
+        found.append({key: _time(value) if key in times else value for key, value in row.items()})
     return sorted(found, key=canonical)
 
 
-def _symlinks() -> Select[Any]:
-    link = schema.symlinks
-    return select(
-        _d.c.namespace,
-        _d.c.name,
-        link.c.namespace.label("to_namespace"),
-        link.c.name.label("to_name"),
-        link.c.type,
-    ).join(_d, _d.c.id == link.c.dataset_id)
+def _time(value: int | None) -> str | None:
+    return None if value == BEGINNING else show(value)
+
+
+def _datasets() -> Select[Any]:
+    return select(_d.c.namespace, _d.c.name, _d.c.ended).where(~_d.c.ghost)
+
+
+def _names() -> Select[Any]:
+    name, meaning = schema.names, schema.meanings
+    return (
+        select(
+            name.c.namespace.label("as_namespace"),
+            name.c.name.label("as_name"),
+            name.c.lifecycle,
+            meaning.c.since,
+            _d.c.namespace,
+            _d.c.name,
+            _d.c.ended,
+        )
+        .select_from(meaning)
+        .join(name, name.c.id == meaning.c.name_id)
+        .join(_d, _d.c.id == meaning.c.dataset_id)
+        .where(~_d.c.ghost)
+    )
 
 
 def _columns() -> Select[Any]:
-    query = select(_d.c.namespace, _d.c.name, _c.c.path, _c.c.whole, _c.c.type, _c.c.position)
+    query = select(
+        _d.c.namespace, _d.c.name, _d.c.ended, _c.c.path, _c.c.whole, _c.c.type, _c.c.position
+    )
     return query.join(_d, _d.c.id == _c.c.dataset_id)
 
 
@@ -76,8 +110,75 @@ def _facets() -> Select[Any]:
 
 def _inputs() -> Select[Any]:
     table = schema.run_inputs
-    query = select(_r.c.run_id, _d.c.namespace, _d.c.name).select_from(table)
-    return query.join(_r, _r.c.id == table.c.run_id).join(_d, _d.c.id == table.c.dataset_id)
+    name = schema.names
+    query = select(_r.c.run_id, name.c.namespace, name.c.name).select_from(table)
+    return query.join(_r, _r.c.id == table.c.run_id).join(name, name.c.id == table.c.name_id)
+
+
+def _job_edges() -> Select[Any]:
+    table, source = schema.job_edges, _j.alias("source")
+    return (
+        select(
+            source.c.namespace.label("from_namespace"),
+            source.c.name.label("from_name"),
+            _j.c.namespace,
+            _j.c.name,
+            table.c.first_seen,
+            table.c.last_seen,
+        )
+        .select_from(table)
+        .join(_j, _j.c.id == table.c.job_id)
+        .join(source, source.c.id == table.c.from_id)
+    )
+
+
+def _job_io() -> Select[Any]:
+    table, name = schema.job_io, schema.names
+    return (
+        select(
+            _j.c.namespace.label("job_namespace"),
+            _j.c.name.label("job_name"),
+            table.c.output,
+            name.c.namespace,
+            name.c.name,
+            table.c.first_seen,
+            table.c.last_seen,
+        )
+        .select_from(table)
+        .join(_j, _j.c.id == table.c.job_id)
+        .join(name, name.c.id == table.c.name_id)
+    )
+
+
+def _job_versions() -> Select[Any]:
+    table = schema.job_versions
+    return select(
+        _j.c.namespace,
+        _j.c.name,
+        table.c.hash,
+        table.c.source,
+        table.c.first_seen,
+        table.c.last_seen,
+    ).join(_j, _j.c.id == table.c.job_id)
+
+
+def _schemas() -> Select[Any]:
+    table, name = schema.schema_versions, schema.names
+    return select(
+        name.c.namespace, name.c.name, table.c.hash, table.c.output, table.c.first, table.c.order
+    ).join(name, name.c.id == table.c.name_id)
+
+
+def _stated_facets() -> Select[Any]:
+    """Facets of jobs and of data sets, each of the name under which it was stated."""
+    table, name = schema.facets, schema.names
+    of_jobs = select(
+        table.c.kind, _j.c.namespace, _j.c.name, table.c.name.label("facet"), table.c.body
+    ).join(_j, (_j.c.id == table.c.owner) & (table.c.kind == "JOB"))
+    of_names = select(
+        table.c.kind, name.c.namespace, name.c.name, table.c.name.label("facet"), table.c.body
+    ).join(name, (name.c.id == table.c.owner) & (table.c.kind == "DATASET"))
+    return select(union_all(of_jobs, of_names).subquery())
 
 
 def _losses() -> Select[Any]:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -19,7 +19,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import StaticPool
 
-from spark_lineage.collector.store import schema
+from spark_lineage.collector.store import migrate
 from spark_lineage.errors import CollectorError, ConfigError
 
 BUSY_SECONDS = 10
@@ -80,17 +80,7 @@ class Database:
 
     def _prepare(self) -> None:
         with self.write() as connection:
-            schema.metadata.create_all(connection)
-            found = connection.scalar(
-                select(schema.meta.c.value).where(schema.meta.c.key == "version")
-            )
-            if found is None:
-                row = {"key": "version", "value": str(schema.VERSION)}
-                connection.execute(insert(schema.meta), row)
-            elif found != str(schema.VERSION):
-                raise CollectorError(
-                    f"the database is of version {found}, this collector of {schema.VERSION}"
-                )
+            migrate.up(connection)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

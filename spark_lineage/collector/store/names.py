@@ -1,16 +1,18 @@
-"""Data sets, columns and other names of an event: found, made, and what is said of them."""
+"""The names that an event uses: found, made, and what each means at a time."""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, insert, select
 
-from spark_lineage.collector.model import DatasetFacts, Event, digest
-from spark_lineage.collector.store import rows, schema, versions
-from spark_lineage.collector.store.rows import ids
+from spark_lineage.collector.model import digest
+from spark_lineage.collector.store import rows, schema
 
 Identity = tuple[str, str]
+BEGINNING = rows.BEGINNING
 
 
 def root_of(path: str) -> str:
@@ -19,25 +21,128 @@ def root_of(path: str) -> str:
 
 
 class Names:
-    """The ids of the data sets and columns that one event (or definition) names."""
+    """The ids of the names, and of the data sets that they mean, for one transaction.
+
+    ``seeds`` are names that came with a namespace alias: what they mean must be
+    settled (see ``identity``) before it is asked.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._datasets: dict[Identity, int] = {}
+        self._ids: dict[Identity, int] = {}
+        self._meanings: dict[int, list[tuple[int, int]]] = {}
+        self._aliases: list[tuple[re.Pattern[str], str]] | None = None
+        self.seeds: set[int] = set()
 
-    def dataset(self, facts: DatasetFacts) -> int:
-        """The id of a data set that was learned."""
-        return self._datasets[facts.namespace, facts.name]
-
-    def datasets(self, identities: Iterable[Identity]) -> dict[Identity, int]:
-        """The ids of data sets, made where new."""
-        wanted = {one for one in identities if one not in self._datasets}
+    def ids(self, identities: Iterable[Identity]) -> dict[Identity, int]:
+        """The ids of names, made where new: a new one means a data set of its own."""
+        wanted = {one for one in identities if one not in self._ids}
         if wanted:
             by_key = {digest(*one): one for one in wanted}
-            new = {key: {"namespace": one[0], "name": one[1]} for key, one in by_key.items()}
-            for key, number in ids(self._connection, schema.datasets, new).items():
-                self._datasets[by_key[key]] = number
-        return self._datasets
+            found = rows.find(self._connection, schema.names, by_key)
+            missing = {key: one for key, one in by_key.items() if key not in found}
+            if missing:
+                found.update(self._make(missing))
+            self._ids.update((by_key[key], number) for key, number in found.items())
+        return self._ids
+
+    def _make(self, missing: dict[str, Identity]) -> dict[str, int]:
+        new = {
+            key: {"namespace": one[0], "name": one[1], "used": False}
+            for key, one in missing.items()
+        }
+        made = rows.ids(self._connection, schema.names, new)
+        for key, number in made.items():
+            namespace, name = missing[key]
+            row = {"namespace": namespace, "name": name, "ghost": False}
+            table = schema.datasets
+            result = self._connection.execute(insert(table).returning(table.c.id), row)
+            meaning = {"name_id": number, "since": BEGINNING, "dataset_id": result.scalar_one()}
+            self._connection.execute(insert(schema.meanings), meaning)
+            target = self.alias(namespace)
+            if target != namespace:
+                self._link_alias(number, (target, name))
+        return made
+
+    def _link_alias(self, number: int, target: Identity) -> None:
+        other = self.ids([target])[target]
+        table = schema.names
+        change = table.update().where(table.c.id == number).values(alias_id=other)
+        self._connection.execute(change)
+        self.seeds.add(number)
+
+    def use(self, identities: Iterable[Identity]) -> None:
+        """Note that names are used, not only linked to: that may change how one is shown."""
+        ids, table = self.ids(identities), schema.names
+        wanted = [ids[one] for one in identities]
+        for some in rows.chunks(wanted):
+            query = select(table.c.id).where(table.c.id.in_(some), ~table.c.used)
+            fresh = list(self._connection.scalars(query))
+            if fresh:
+                change = table.update().where(table.c.id.in_(fresh)).values(used=True)
+                self._connection.execute(change)
+                self.seeds.update(self._linked(fresh))
+
+    def _linked(self, fresh: list[int]) -> set[int]:
+        """Those of new names that something joins to others."""
+        found: set[int] = set()
+        several = schema.meanings.alias("several")
+        query = (
+            select(schema.meanings.c.name_id)
+            .join(several, several.c.dataset_id == schema.meanings.c.dataset_id)
+            .where(
+                schema.meanings.c.name_id.in_(fresh), several.c.name_id != schema.meanings.c.name_id
+            )
+        )
+        found.update(self._connection.scalars(query))
+        ghosts = (
+            select(schema.meanings.c.name_id)
+            .join(schema.datasets, schema.datasets.c.id == schema.meanings.c.dataset_id)
+            .where(schema.meanings.c.name_id.in_(fresh), schema.datasets.c.ghost)
+        )
+        found.update(self._connection.scalars(ghosts))
+        return found
+
+    def alias(self, namespace: str) -> str:
+        """The namespace that this one stands for by the first alias that fits all of it."""
+        if self._aliases is None:
+            table = schema.aliases
+            query = select(table.c.pattern, table.c.target).order_by(table.c.pattern)
+            self._aliases = [
+                (re.compile(row.pattern), row.target) for row in self._connection.execute(query)
+            ]
+        for pattern, target in self._aliases:
+            match = pattern.fullmatch(namespace)
+            if match:
+                return match.expand(target)
+        return namespace
+
+    def dataset(self, name: int, time: int) -> int:
+        """The data set that a name means at a time."""
+        return self._at(name, time)[1]
+
+    def dataset_since(self, name: int, time: int) -> int:
+        """Since when it means the data set that it means at a time."""
+        return self._at(name, time)[0]
+
+    def _at(self, name: int, time: int) -> tuple[int, int]:
+        meanings = self.meanings([name])[name]
+        return meanings[max(bisect_right(meanings, (time, 1 << 62)) - 1, 0)]
+
+    def meanings(self, names: Iterable[int]) -> dict[int, list[tuple[int, int]]]:
+        """All that names mean: since when, and which data set, the oldest first."""
+        wanted = [one for one in names if one not in self._meanings]
+        table = schema.meanings
+        for some in rows.chunks(wanted):
+            query = select(table.c.name_id, table.c.since, table.c.dataset_id)
+            query = query.where(table.c.name_id.in_(some)).order_by(table.c.name_id, table.c.since)
+            for row in self._connection.execute(query):
+                self._meanings.setdefault(row.name_id, []).append((row.since, row.dataset_id))
+        return self._meanings
+
+    def forget_meanings(self) -> None:
+        """Read them anew: they were settled."""
+        self._meanings.clear()
 
     def columns(
         self, wanted: Iterable[tuple[int, str | None]]
@@ -50,78 +155,12 @@ class Names:
                 "whole": path is None,
                 "path": path or "",
                 "root": root_of(path or ""),
+                "stated": False,
             }
             for key, (dataset, path) in by_key.items()
         }
-        found = ids(self._connection, schema.columns, new)
+        found = rows.ids(self._connection, schema.columns, new)
         return {by_key[key]: number for key, number in found.items()}
-
-    def learn(self, event: Event) -> None:
-        """Note every data set and column that the event names, and what it says of them.
-
-        Also those of statements that a newer one has replaced: which names are
-        known must not depend on what arrived first.
-        """
-        every = [*event.inputs, *event.outputs]
-        identities = {(facts.namespace, facts.name) for facts in every}
-        for facts in event.outputs:
-            edges = facts.columns.edges if facts.columns else ()
-            identities.update((edge.namespace, edge.name) for edge in edges)
-        self.datasets(identities)
-        self._learn_columns(event)
-        self._learn_symlinks(every)
-        for facts in every:
-            self._learn_schema(event, facts)
-            self._learn_lifecycle(event, facts)
-
-    def _learn_columns(self, event: Event) -> None:
-        wanted: set[tuple[int, str | None]] = set()
-        for facts in event.outputs:
-            output = self.dataset(facts)
-            wanted.add((output, None))
-            if facts.columns:
-                wanted.update((output, column.name) for column in facts.columns.columns)
-                wanted.update(
-                    (self._datasets[edge.namespace, edge.name], edge.field)
-                    for edge in facts.columns.edges
-                )
-        wanted.update((self.dataset(facts), None) for facts in event.inputs)
-        self.columns(wanted)
-
-    def _learn_symlinks(self, every: list[DatasetFacts]) -> None:
-        links = {
-            digest(str(self.dataset(facts)), *link): {
-                "dataset_id": self.dataset(facts),
-                "namespace": link[0],
-                "name": link[1],
-                "type": link[2],
-            }
-            for facts in every
-            for link in facts.symlinks
-            if link[:2] != (facts.namespace, facts.name)
-        }
-        rows.insert_new(
-            self._connection,
-            schema.symlinks,
-            [{"digest": key, **link} for key, link in links.items()],
-        )
-
-    def _learn_schema(self, event: Event, facts: DatasetFacts) -> None:
-        if facts.schema is not None:
-            dataset = self.dataset(facts)
-            self.columns((dataset, field.path) for field in facts.schema)
-            order = event.schema_order
-            versions.learn(self._connection, dataset, facts.schema, facts.output, order)
-
-    def _learn_lifecycle(self, event: Event, facts: DatasetFacts) -> None:
-        if not facts.output:
-            return
-        table = schema.datasets
-        where = table.c.id == self.dataset(facts)
-        known = self._connection.scalar(select(table.c.lifecycle_order).where(where))
-        if known is None or known < event.schema_order:
-            said = {"lifecycle": facts.lifecycle, "lifecycle_order": event.schema_order}
-            self._connection.execute(update(table).where(where).values(**said))
 
 
 def column_digest(dataset: int, path: str | None) -> str:

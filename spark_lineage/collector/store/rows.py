@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import Connection, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 T = TypeVar("T")
 CHUNK = 1_000
+# Before every time that an event can have.
+BEGINNING = -(10**17)
 
 
 def chunks(items: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
@@ -29,17 +31,55 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, An
 
 def ids(connection: Connection, table: Table, rows: dict[str, dict[str, Any]]) -> dict[str, int]:
     """The id of each row by its digest, made where it is new."""
-    found = _find(connection, table, rows)
+    found = find(connection, table, rows)
     missing = [{"digest": key, **row} for key, row in rows.items() if key not in found]
     if missing:
         insert_new(connection, table, missing)
-        found.update(_find(connection, table, [row["digest"] for row in missing]))
+        found.update(find(connection, table, [row["digest"] for row in missing]))
     return found
 
 
-def _find(connection: Connection, table: Table, keys: Iterable[str]) -> dict[str, int]:
+def find(connection: Connection, table: Table, keys: Iterable[str]) -> dict[str, int]:
+    """The ids of the rows that are there, by their digests."""
     found: dict[str, int] = {}
     for some in chunks(keys):
         query = select(table.c.digest, table.c.id).where(table.c.digest.in_(some))
         found.update((row[0], row[1]) for row in connection.execute(query))
     return found
+
+
+def upsert_newer(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows by their primary key; of two the one with the greater ``order`` stays."""
+    if not rows:
+        return
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    statement = dialect.insert(table)
+    keys = [column.name for column in table.primary_key]
+    connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=keys,
+            set_={c.name: statement.excluded[c.name] for c in table.c if c.name not in keys},
+            where=statement.excluded["order"] > table.c["order"],
+        ),
+        list(rows),
+    )
+
+
+def upsert_span(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows by their primary key; what was seen spans from the first to the last time."""
+    if not rows:
+        return
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    statement = dialect.insert(table)
+    new = statement.excluded
+    least, most = (func.least, func.greatest) if dialect is postgresql else (func.min, func.max)
+    connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=[column.name for column in table.primary_key],
+            set_={
+                "first_seen": least(new.first_seen, table.c.first_seen),
+                "last_seen": most(new.last_seen, table.c.last_seen),
+            },
+        ),
+        list(rows),
+    )

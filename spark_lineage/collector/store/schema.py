@@ -20,10 +20,11 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-VERSION = 1
 metadata = MetaData()
 # SQLite numbers rows by itself only where the type is exactly INTEGER.
 _ID = BigInteger().with_variant(Integer, "sqlite")
+# Compared by the database, byte by byte whatever its locale.
+_ORDER = Text().with_variant(Text(collation="C"), "postgresql")
 
 
 def _id() -> Column[int]:
@@ -34,12 +35,6 @@ def _ref(name: str, target: str, nullable: bool = False) -> Column[int]:
     return Column(name, _ID, ForeignKey(f"{target}.id"), nullable=nullable)
 
 
-meta = Table(
-    "meta",
-    metadata,
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-)
 events = Table(
     "events",
     metadata,
@@ -51,6 +46,9 @@ events = Table(
     Column("time", BigInteger, nullable=False),
     Column("received", BigInteger, nullable=False),
     Column("body", Text, nullable=False),
+    Index("events_of_run", "run_id"),
+    Index("events_received", "received"),
+    Index("events_by_time", "time"),
 )
 quarantine = Table(
     "quarantine",
@@ -59,28 +57,74 @@ quarantine = Table(
     Column("hash", Text, nullable=False, unique=True),
     Column("received", BigInteger, nullable=False),
     Column("times", Integer, nullable=False, default=1),
+    Column("state", Text, nullable=False),
     Column("faults", Text, nullable=False),
+    Column("by", Text),
+    Column("reason", Text),
+    Column("settled", BigInteger),
     Column("body", LargeBinary, nullable=False),
+    Index("quarantine_by_state", "state", "id"),
 )
-datasets = Table(
-    "datasets",
+# A name as producers write it. `alias_id` is the name that a namespace alias makes of it.
+names = Table(
+    "names",
     metadata,
     _id(),
     Column("digest", Text, nullable=False, unique=True),
     Column("namespace", Text, nullable=False),
     Column("name", Text, nullable=False),
+    _ref("alias_id", "names", nullable=True),
+    # Whether an event spoke of a data set by it, not only of another one as linked to it.
+    Column("used", Boolean, nullable=False),
     Column("lifecycle", Text),
-    Column("lifecycle_order", Text),
+    Column("lifecycle_order", _ORDER),
+    Index("names_of_alias", "alias_id"),
 )
+# Another name of a data set, as a `symlinks` facet says.
 symlinks = Table(
     "symlinks",
     metadata,
     _id(),
     Column("digest", Text, nullable=False, unique=True),
-    _ref("dataset_id", "datasets"),
+    _ref("name_id", "names"),
+    _ref("to_id", "names"),
+    Column("type", Text, nullable=False),
+    Column("first", BigInteger, nullable=False),
+    Column("last", BigInteger, nullable=False),
+    Index("symlinks_of_name", "name_id"),
+    Index("symlinks_to_name", "to_id"),
+)
+# A run that says it gave a data set another name; it counts when the run succeeded.
+renames = Table(
+    "renames",
+    metadata,
+    Column("run_id", _ID, ForeignKey("runs.id"), primary_key=True),
+    Column("from_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Column("to_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Index("renames_from", "from_id"),
+    Index("renames_to", "to_id"),
+)
+# The data sets themselves, each under the name by which it is shown. `ended` is when
+# it lost its last name to another one; only an ended one shares its name.
+datasets = Table(
+    "datasets",
+    metadata,
+    _id(),
     Column("namespace", Text, nullable=False),
     Column("name", Text, nullable=False),
-    Column("type", Text, nullable=False),
+    Column("ended", BigInteger),
+    # Nothing was ever said of it: the time before a name was taken or after it was given away.
+    Column("ghost", Boolean, nullable=False, default=False),
+    Index("datasets_by_name", "name"),
+)
+# What a name means, and from when on: one row, but for names that were given away or taken.
+meanings = Table(
+    "meanings",
+    metadata,
+    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Column("since", BigInteger, primary_key=True, autoincrement=False),
+    _ref("dataset_id", "datasets"),
+    Index("meanings_of_dataset", "dataset_id"),
 )
 # `whole` marks the one row of a data set that stands for all of it: the output
 # end of whole-result edges, and both ends of edges between data sets.
@@ -95,18 +139,21 @@ columns = Table(
     Column("root", Text, nullable=False),
     Column("type", Text),
     Column("position", Integer),
+    # Whether a schema has it, not only lineage.
+    Column("stated", Boolean, nullable=False, default=False),
     Index("columns_of_dataset", "dataset_id"),
 )
 schema_versions = Table(
     "schema_versions",
     metadata,
     _id(),
-    _ref("dataset_id", "datasets"),
+    _ref("name_id", "names"),
     Column("hash", Text, nullable=False),
     Column("output", Boolean, nullable=False),
-    Column("order", Text, nullable=False),
+    Column("first", BigInteger, nullable=False),
+    Column("order", _ORDER, nullable=False),
     Column("body", Text, nullable=False),
-    UniqueConstraint("dataset_id", "hash", "output"),
+    UniqueConstraint("name_id", "hash", "output"),
 )
 jobs = Table(
     "jobs",
@@ -124,9 +171,9 @@ runs = Table(
     Column("run_id", Text, nullable=False),
     Column("kind", Text, nullable=False),
     _ref("job_id", "jobs"),
-    Column("job_order", Text, nullable=False),
+    Column("job_order", _ORDER, nullable=False),
     Column("state", Text, nullable=False),
-    Column("end_order", Text),
+    Column("end_order", _ORDER),
     Column("started", BigInteger),
     Column("first", BigInteger, nullable=False),
     Column("last", BigInteger, nullable=False),
@@ -134,6 +181,7 @@ runs = Table(
     Column("unexplained", Integer, nullable=False, default=0),
     Index("runs_of_job", "job_id", "last"),
     Index("runs_unexplained", "unexplained"),
+    Index("runs_by_time", "last"),
 )
 run_facets = Table(
     "run_facets",
@@ -141,7 +189,7 @@ run_facets = Table(
     _id(),
     _ref("run_id", "runs"),
     Column("name", Text, nullable=False),
-    Column("order", Text, nullable=False),
+    Column("order", _ORDER, nullable=False),
     Column("body", Text, nullable=False),
     UniqueConstraint("run_id", "name"),
 )
@@ -149,8 +197,70 @@ run_inputs = Table(
     "run_inputs",
     metadata,
     Column("run_id", _ID, ForeignKey("runs.id"), primary_key=True),
-    Column("dataset_id", _ID, ForeignKey("datasets.id"), primary_key=True),
-    Index("run_inputs_of_dataset", "dataset_id", "run_id"),
+    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Index("run_inputs_of_name", "name_id", "run_id"),
+)
+# The newest of each facet of a job or a data set (`owner` is its row's id); what a facet
+# with `_deleted` replaced stays gone, since that facet is the newest.
+facets = Table(
+    "facets",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("owner", _ID, primary_key=True, autoincrement=False),
+    Column("name", Text, primary_key=True),
+    Column("order", _ORDER, nullable=False),
+    Column("deleted", Boolean, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("facets_by_name", "name", "kind"),
+)
+# What a run says of one data set that it read or wrote: statistics, checks, versions.
+io_facets = Table(
+    "io_facets",
+    metadata,
+    Column("run_id", _ID, ForeignKey("runs.id"), primary_key=True),
+    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Column("output", Boolean, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("order", _ORDER, nullable=False),
+    Column("body", Text, nullable=False),
+)
+# Which namespaces are one: a plain name or a regular expression, and what it stands for.
+aliases = Table(
+    "aliases",
+    metadata,
+    Column("pattern", Text, primary_key=True),
+    Column("target", Text, nullable=False),
+)
+# A job's ways of working, told apart by the hash of its SQL or code: unchanged makes no new one.
+job_versions = Table(
+    "job_versions",
+    metadata,
+    Column("job_id", _ID, ForeignKey("jobs.id"), primary_key=True),
+    Column("hash", Text, primary_key=True),
+    Column("first_seen", BigInteger, nullable=False),
+    Column("last_seen", BigInteger, nullable=False),
+    Column("source", Text, nullable=False),
+)
+# An edge from job to job, as a `lineage` facet or `jobDependencies` states it.
+job_edges = Table(
+    "job_edges",
+    metadata,
+    Column("job_id", _ID, ForeignKey("jobs.id"), primary_key=True),
+    Column("from_id", _ID, ForeignKey("jobs.id"), primary_key=True),
+    Column("first_seen", BigInteger, nullable=False),
+    Column("last_seen", BigInteger, nullable=False),
+    Index("job_edges_from", "from_id"),
+)
+# A data set that a job reads or writes, as a `lineage` facet of another job states it.
+job_io = Table(
+    "job_io",
+    metadata,
+    Column("job_id", _ID, ForeignKey("jobs.id"), primary_key=True),
+    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Column("output", Boolean, primary_key=True),
+    Column("first_seen", BigInteger, nullable=False),
+    Column("last_seen", BigInteger, nullable=False),
+    Index("job_io_of_name", "name_id"),
 )
 # Losses that agents report, the most that each application ever said of a reason.
 losses = Table(
@@ -170,21 +280,32 @@ parts = Table(
     Column("hash", Text, nullable=False, unique=True),
     Column("body", Text, nullable=False),
 )
+# The names that a part has sources in.
+part_names = Table(
+    "part_names",
+    metadata,
+    Column("part_id", _ID, ForeignKey("parts.id"), primary_key=True),
+    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Index("part_names_of_name", "name_id"),
+)
 # What one run says of one output.
 claims = Table(
     "claims",
     metadata,
     _id(),
     _ref("run_id", "runs"),
-    _ref("output_id", "datasets"),
+    _ref("name_id", "names"),
     _ref("part_id", "parts", nullable=True),
-    Column("part_order", Text),
+    Column("part_order", _ORDER),
     _ref("job_id", "jobs", nullable=True),
+    _ref("output_id", "datasets", nullable=True),
     _ref("definition_id", "definitions", nullable=True),
     Column("time", BigInteger),
     Column("closes_columns", Boolean, nullable=False, default=False),
     Column("closes_datasets", Boolean, nullable=False, default=False),
-    UniqueConstraint("run_id", "output_id"),
+    UniqueConstraint("run_id", "name_id"),
+    Index("claims_of_name", "name_id"),
+    Index("claims_of_part", "part_id"),
     Index("claims_of_output", "output_id", "job_id", "time"),
     Index("claims_of_definition", "definition_id", "time"),
 )
@@ -241,4 +362,68 @@ definition_columns = Table(
     Column("availability", Text),
     Column("detail", Text, nullable=False),
     Index("definitions_of_column", "column_id"),
+)
+# What people say of an edge: ADD, REMOVE or CONFIRM; it stands until it is undone.
+overrides = Table(
+    "overrides",
+    metadata,
+    _id(),
+    Column("action", Text, nullable=False),
+    Column("namespace", Text, nullable=False),
+    Column("dataset", Text, nullable=False),
+    Column("column", Text),
+    Column("from_namespace", Text, nullable=False),
+    Column("from_dataset", Text, nullable=False),
+    Column("from_column", Text),
+    Column("kind", Text, nullable=False),
+    Column("masking", Boolean, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("undone_by", Text),
+    Column("undone", BigInteger),
+)
+# What a person decided on an entry of the work queue, found again by its kind and key.
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("by", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("time", BigInteger, nullable=False),
+)
+# Edges drawn for people to judge, and their verdicts.
+samples = Table(
+    "samples",
+    metadata,
+    _id(),
+    Column("sample", Text, nullable=False),
+    Column("edge", Text, nullable=False),
+    Column("verdict", Text),
+    Column("by", Text),
+    Column("reason", Text),
+    Column("time", BigInteger),
+    UniqueConstraint("sample", "edge"),
+)
+# Who may do what: only the hash of a token is kept.
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("scope", Text, nullable=False),
+    Column("namespaces", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+# Tags that people set here, beside those that producers state; `field` is empty for all of it.
+tags = Table(
+    "tags",
+    metadata,
+    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Column("field", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("time", BigInteger, nullable=False),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
 
@@ -17,11 +17,15 @@ from spark_lineage.collector.model import (
     canonical,
     digest,
 )
-from spark_lineage.collector.shapes import Fault
-from spark_lineage.collector.store import definitions, names, rows, schema
-
-# An event may name itself by kilobytes; what is quarantined is cut, not lost sight of.
-QUARANTINED_BYTES = 4 << 20
+from spark_lineage.collector.store import (
+    definitions,
+    identity,
+    learn,
+    names,
+    rows,
+    schema,
+    versions,
+)
 
 
 def apply(connection: Connection, event: Event) -> bool:
@@ -29,34 +33,23 @@ def apply(connection: Connection, event: Event) -> bool:
     if not _keep(connection, event):
         return False
     known = names.Names(connection)
-    known.learn(event)
     run = _run(connection, event)
-    _inputs(connection, event, run, known)
-    for facts in event.outputs:
-        _claim(connection, event, run, known.dataset(facts), facts)
-    _facets(connection, event, run)
-    definitions.settle(connection, run)
+    learned = learn.facts(connection, event, run.id, known)
+    _inputs(connection, event, run.id, known)
+    replaced = {_claim(connection, event, run.id, known, facts) for facts in event.outputs}
+    _facets(connection, event, run.id)
+    seeds = learned.seeds | known.seeds
+    if run.changed or any(facts.renamed_from for facts in event.outputs):
+        seeds |= learn.renamed(connection, run.id)
+    times = (run.before, run.now, event.time)
+    seeds |= identity.moved(connection, known, run.id, times, replaced - {0})
+    if seeds:
+        identity.settle(connection, known, seeds)
+    for name in sorted(learned.schemas):
+        for dataset in sorted({one for _, one in known.meanings([name])[name]}):
+            versions.derive(connection, known, dataset)
+    definitions.settle(connection, known, run.id)
     return True
-
-
-def quarantine(connection: Connection, body: bytes, faults: list[Fault]) -> int:
-    """Put a malformed body aside with its faults; gives its number, the same for a repeat."""
-    table = schema.quarantine
-    key = sha256(body).hexdigest()
-    found = connection.scalar(select(table.c.id).where(table.c.hash == key))
-    if found is not None:
-        again = update(table).where(table.c.id == found).values(times=table.c.times + 1)
-        connection.execute(again)
-        return int(found)
-    row = {
-        "hash": key,
-        "received": times.now(),
-        "times": 1,
-        "faults": canonical([fault.to_dict() for fault in faults]),
-        "body": body[:QUARANTINED_BYTES],
-    }
-    made = connection.execute(insert(table).returning(table.c.id), row)
-    return int(made.scalar_one())
 
 
 def _keep(connection: Connection, event: Event) -> bool:
@@ -76,7 +69,16 @@ def _keep(connection: Connection, event: Event) -> bool:
     return True
 
 
-def _run(connection: Connection, event: Event) -> int:
+class _Run(NamedTuple):
+    """A run's row, when what it says held before this event and holds now."""
+
+    id: int
+    before: int
+    now: int
+    changed: bool
+
+
+def _run(connection: Connection, event: Event) -> _Run:
     job_key = digest(event.job_namespace, event.job_name)
     job = {"namespace": event.job_namespace, "name": event.job_name}
     job_id = rows.ids(connection, schema.jobs, {job_key: job})[job_key]
@@ -84,13 +86,20 @@ def _run(connection: Connection, event: Event) -> int:
     key = digest(event.run_id)
     found = connection.execute(select(table).where(table.c.digest == key)).mappings().first()
     new = _merged_run(dict(found) if found else None, event, job_id)
+    now = _time(new)
     if found is None:
         row = {"digest": key, "run_id": event.run_id, "kind": event.kind, **new}
         made = connection.execute(insert(table).returning(table.c.id), row)
-        return int(made.scalar_one())
+        return _Run(int(made.scalar_one()), now, now, True)
     if any(found[name] != value for name, value in new.items()):
         connection.execute(update(table).where(table.c.id == found["id"]).values(**new))
-    return int(found["id"])
+    before = _time(dict(found))
+    changed = (before, found["state"]) != (now, new["state"])
+    return _Run(int(found["id"]), before, now, changed)
+
+
+def _time(run: dict[str, Any]) -> int:
+    return int(run["last"] if run["ended"] is None else run["ended"])
 
 
 def _merged_run(old: dict[str, Any] | None, event: Event, job_id: int) -> dict[str, Any]:
@@ -129,35 +138,44 @@ def _state(event: Event) -> str:
 
 
 def _inputs(connection: Connection, event: Event, run: int, known: names.Names) -> None:
-    wanted = {known.dataset(facts) for facts in event.inputs}
-    if not wanted:
-        return
-    table = schema.run_inputs
-    query = select(table.c.dataset_id).where(table.c.run_id == run)
-    missing = sorted(wanted - set(connection.scalars(query)))
-    rows.insert_new(connection, table, [{"run_id": run, "dataset_id": one} for one in missing])
+    ids = known.ids([])
+    wanted = {ids[facts.namespace, facts.name] for facts in event.inputs}
+    new = [{"run_id": run, "name_id": one} for one in sorted(wanted)]
+    rows.insert_new(connection, schema.run_inputs, new)
 
 
 def _claim(
-    connection: Connection, event: Event, run: int, output: int, facts: DatasetFacts
-) -> None:
-    """Note what the run says of an output, unless it said something newer already."""
+    connection: Connection,
+    event: Event,
+    run: int,
+    known: names.Names,
+    facts: DatasetFacts,
+) -> int:
+    """Note what the run says of an output, unless it said something newer already.
+
+    Gives the part that this replaced, 0 if none.
+    """
     table = schema.claims
-    where = (table.c.run_id == run) & (table.c.output_id == output)
-    found = connection.execute(select(table.c.id, table.c.part_order).where(where)).first()
+    name = known.ids([])[facts.namespace, facts.name]
+    where = (table.c.run_id == run) & (table.c.name_id == name)
+    found = connection.execute(
+        select(table.c.id, table.c.part_id, table.c.part_order).where(where)
+    ).first()
     newer = facts.columns is not None and (
         found is None or found.part_order is None or found.part_order < event.order
     )
     said: dict[str, Any] = {}
     if newer and facts.columns is not None:
-        said = {"part_id": _part(connection, facts.columns), "part_order": event.order}
+        said = {"part_id": _part(connection, facts.columns, known), "part_order": event.order}
     if found is None:
-        connection.execute(insert(table), {"run_id": run, "output_id": output, **said})
+        connection.execute(insert(table), {"run_id": run, "name_id": name, **said})
     elif said:
         connection.execute(update(table).where(table.c.id == found.id).values(**said))
+        return found.part_id or 0
+    return 0
 
 
-def _part(connection: Connection, part: ColumnPart) -> int:
+def _part(connection: Connection, part: ColumnPart, known: names.Names) -> int:
     body = canonical(asdict(part))
     key = sha256(body.encode()).hexdigest()
     table = schema.parts
@@ -165,7 +183,13 @@ def _part(connection: Connection, part: ColumnPart) -> int:
     if found is not None:
         return int(found)
     made = connection.execute(insert(table).returning(table.c.id), {"hash": key, "body": body})
-    return int(made.scalar_one())
+    number = int(made.scalar_one())
+    ids = known.ids([])
+    every = {(edge.namespace, edge.name) for edge in part.edges}
+    sources = sorted(ids[one] for one in every.union(part.inputs or ()))
+    links = [{"part_id": number, "name_id": one} for one in sources]
+    rows.insert_new(connection, schema.part_names, links)
+    return number
 
 
 def _facets(connection: Connection, event: Event, run: int) -> None:

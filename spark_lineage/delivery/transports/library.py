@@ -9,6 +9,8 @@ from typing import Any
 from spark_lineage.delivery.transports.base import Event, TooLargeError, UnsettledError
 from spark_lineage.errors import ConfigError, RejectedError, RetriableError
 
+MESSAGE_LIMIT = 300
+
 
 class LibraryTransport:
     """Emits through the library; what it raises tells by its status what became of the event.
@@ -33,18 +35,26 @@ class LibraryTransport:
         try:
             self._transport.emit(run_event(event))
         except Exception as error:
-            text = f"{type(error).__name__}: {error}"
-            status = _status(error)
+            text, status = _told(error), _status(error)
             if status == 413:
                 raise TooLargeError(text) from error
             if status in (400, 409, 422):
-                raise RejectedError(text, str(error)) from error
+                raise RejectedError(text) from error
             raise (UnsettledError if status else RetriableError)(text) from error
 
     def close(self) -> None:
         """Close the library's transport."""
         with contextlib.suppress(Exception):
             self._transport.close(0)
+
+
+def _told(error: BaseException) -> str:
+    """The cause within, in a line: around it the library may put the whole event."""
+    for _ in range(5):
+        if error.__cause__ is None:
+            break
+        error = error.__cause__
+    return f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT]
 
 
 def _reason(error: Exception) -> str:

@@ -24,7 +24,7 @@ def aggregate(gather: Gather, row: list[Any], lane: int) -> int:
     return AGGREGATE
 
 
-@expression("Count", "HyperLogLogPlusPlus", "CountIf")
+@expression("Count", "CountIf", "HyperLogLogPlusPlus", "RegrCount")
 def count(gather: Gather, row: list[Any], lane: int) -> int:
     """A count hides the values that it counts."""
     gather.push_all(row[1] or (), COUNTED[lane])

@@ -96,7 +96,8 @@ final class Capture {
   /** A queue of its own on the bus: ours delays nobody else's listeners. */
   private void addToBus() {
     try {
-      SparkCompat.callWith(SparkCompat.call(context, "listenerBus"), "addToQueue", listener, BUS_QUEUE);
+      Object bus = SparkCompat.call(context, "listenerBus");
+      SparkCompat.callWith(bus, "addToQueue", listener, BUS_QUEUE);
     } catch (NoSuchMethodError e) {
       context.addSparkListener(listener);
     }
@@ -173,8 +174,8 @@ final class Capture {
     Execution execution = new Execution(event.executionId());
     Object root = SparkCompat.callOption(event, "rootExecutionId");
     execution.rootId = root instanceof Long ? (Long) root : execution.id;
-    execution.description = event.description();
-    execution.callSite = event.details();
+    execution.description = Limits.cut(event.description(), Limits.STATEMENT);
+    execution.callSite = Limits.cut(event.details(), Limits.TEXT);
     execution.startTime = event.time();
     execution.jobTags = SparkCompat.list(SparkCompat.call(event, "jobTags"));
     execution.jobGroup = SparkCompat.text(event, "jobGroupId");
@@ -230,11 +231,12 @@ final class Capture {
   }
 
   void onApplicationEnd(SparkListenerApplicationEnd event) {
+    long begin = System.nanoTime();
     tellStart();
     Object code = SparkCompat.callOption(event, "exitCode");
     Long exitCode = code instanceof Number ? (Long) ((Number) code).longValue() : null;
     String body = new RecordBuilder(facts(), settings.limits).application("END", exitCode);
-    offer(body, System.nanoTime(), null, true);
+    offer(body, begin, null, true);
   }
 
   /** Says that no record will come any more; also if the last ones could not be made. */

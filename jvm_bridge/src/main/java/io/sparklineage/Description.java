@@ -106,7 +106,7 @@ abstract class Description {
 
   private static void hadoopFsRelation(Object relation, Shape shape, ValueWriter to) {
     to.begin("HadoopFsRelation")
-        .field("rootPaths", uris(SparkCompat.call(SparkCompat.call(relation, "location"), "rootPaths")))
+        .field("rootPaths", rootPaths(SparkCompat.call(relation, "location")))
         .text("format", formatOf(SparkCompat.call(relation, "fileFormat")))
         .field("partitionColumns", names(SparkCompat.call(relation, "partitionSchema")))
         .schema("schema", SparkCompat.call(relation, "schema"))
@@ -171,7 +171,7 @@ abstract class Description {
 
   private static void fileIndex(Object index, Shape shape, ValueWriter to) {
     to.begin(shape.simpleName)
-        .field("rootPaths", uris(SparkCompat.call(index, "rootPaths")))
+        .field("rootPaths", rootPaths(index))
         .end();
   }
 
@@ -248,9 +248,9 @@ abstract class Description {
     return texts;
   }
 
-  private static List<Object> uris(Object paths) {
+  private static List<Object> rootPaths(Object fileIndex) {
     List<Object> uris = new ArrayList<>();
-    for (Object path : SparkCompat.list(paths)) {
+    for (Object path : SparkCompat.list(SparkCompat.call(fileIndex, "rootPaths"))) {
       uris.add(uri(path));
     }
     return uris;

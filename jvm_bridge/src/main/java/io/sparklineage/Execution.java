@@ -36,9 +36,9 @@ final class Execution {
     Json.field(to, "rootId", rootId);
     Json.field(to, "sessionId", sessionId);
     Json.field(to, "thread", (String) null);
-    Json.field(to, "description", Limits.cut(redactor.message(description), Limits.TEXT));
-    Json.field(to, "callSite", Limits.cut(redactor.message(callSite), Limits.TEXT));
-    Json.field(to, "sql", Limits.cut(redactor.sql(sql), Limits.TEXT * 4));
+    Json.field(to, "description", redactor.message(description));
+    Json.field(to, "callSite", redactor.message(callSite));
+    Json.field(to, "sql", redactor.sql(Limits.cut(sql, Limits.STATEMENT)));
     Json.field(to, "name", name);
     Json.field(to, "startTime", startTime);
     Json.key(to, "endTime").append(endTime);
@@ -68,7 +68,8 @@ final class Execution {
     to.append('{');
     Json.field(to, "class", failure == null ? null : failure.getClass().getName());
     String message = failure == null ? failureText : failure.getMessage();
-    Json.field(to, "message", Limits.cut(redactor.message(message), 4_096));
+    String clean = redactor.message(Limits.cut(message, Limits.TEXT));
+    Json.field(to, "message", Limits.cut(clean, 4_096));
     Json.field(to, "stack", failure == null ? null : redactor.message(stack(failure)));
     to.append('}');
   }

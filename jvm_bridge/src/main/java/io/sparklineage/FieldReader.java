@@ -93,7 +93,22 @@ abstract class FieldReader {
     }
   }
 
+  /** The text of a literal, which has a cap of its own. */
+  static final class LiteralValue {
+    private final String text;
+
+    LiteralValue(String text) {
+      this.text = text;
+    }
+
+    @Override
+    public String toString() {
+      return text;
+    }
+  }
+
   private static final class LiteralText extends FieldReader {
+    private static final int LONGEST = Limits.LITERAL + Limits.MARGIN;
     private static final String[] NAMES = {"value", "dataType"};
 
     @Override
@@ -103,7 +118,9 @@ abstract class FieldReader {
 
     @Override
     Object[] values(scala.Product object, Shape shape) {
-      return new Object[] {text(object, object.productElement(0)), object.productElement(1)};
+      String text = text(object, object.productElement(0));
+      LiteralValue value = text == null ? null : new LiteralValue(text);
+      return new Object[] {value, object.productElement(1)};
     }
 
     /** Huge values are cut before they are turned into text. */
@@ -113,8 +130,8 @@ abstract class FieldReader {
       }
       Shape shape = Shape.of(value);
       if (shape.role == Shape.Role.STRING && !(value instanceof String)) {
-        Object head = SparkCompat.callWith(value, "substring", 0, Limits.LITERAL + 1);
-        return Limits.cut(head.toString(), Limits.LITERAL);
+        Object head = SparkCompat.callWith(value, "substring", 0, LONGEST);
+        return head.toString();
       }
       if (value instanceof byte[]) {
         return hex((byte[]) value);
@@ -123,7 +140,7 @@ abstract class FieldReader {
       if (elements instanceof Integer && (Integer) elements > Limits.LIST) {
         return "(" + elements + " elements)";
       }
-      return Limits.cut(literal.toString(), Limits.LITERAL);
+      return Limits.cut(literal.toString(), LONGEST);
     }
 
     private static String hex(byte[] bytes) {

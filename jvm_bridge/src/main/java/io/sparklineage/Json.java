@@ -22,9 +22,15 @@ final class Json {
       if (c >= ' ' && c != '"' && c != '\\' && !Character.isSurrogate(c)) {
         continue;
       }
+      boolean pair = i + 1 < text.length() && Character.isSurrogatePair(c, text.charAt(i + 1));
+      if (pair) {
+        i++;
+        continue;
+      }
       out.append(text, from, i);
       from = i + 1;
-      escape(out, c);
+      // Half a pair cannot be written as UTF-8 by whoever reads it.
+      escape(out, Character.isSurrogate(c) ? '\ufffd' : c);
     }
     out.append(text, from, text.length()).append('"');
   }

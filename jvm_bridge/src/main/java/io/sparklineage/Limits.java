@@ -7,6 +7,8 @@ final class Limits {
   static final int LIST = 256;
   /** Characters of one text, if nothing smaller is said. */
   static final int TEXT = 16_384;
+  /** Characters of a statement. */
+  static final int STATEMENT = 65_536;
   /** Characters of a literal's value, and of a description of an unknown thing. */
   static final int LITERAL = 256;
   /** Products inside products, and lists inside lists. */
@@ -21,6 +23,9 @@ final class Limits {
     this.recordBytes = recordBytes;
     this.planNodes = planNodes;
   }
+
+  /** What is added before a text is looked through for secrets, so that none is cut in two. */
+  static final int MARGIN = 1_024;
 
   static String cut(String text, int length) {
     return text == null || text.length() <= length ? text : text.substring(0, length) + "…";

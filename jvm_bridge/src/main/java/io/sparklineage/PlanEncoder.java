@@ -326,7 +326,8 @@ final class PlanEncoder {
 
   private void startRow() {
     if (rows.size() - planStart >= limits.planNodes) {
-      throw new Limits.Exceeded("more than " + limits.planNodes + " rows (spark.lineage.plan.nodes)");
+      throw new Limits.Exceeded(
+          "more than " + limits.planNodes + " rows (spark.lineage.plan.nodes)");
     }
     if (!rows.isEmpty()) {
       writer.out.append(',');
@@ -352,7 +353,8 @@ final class PlanEncoder {
     Json.quote(shapes, shape.simpleName);
     shapes.append(',');
     Json.quote(shapes, shape.fullName);
-    shapes.append(shape.role == Shape.Role.PLAN ? ",\"P\",[" : shape.isTree() ? ",\"E\",[" : ",\"O\",[");
+    char kind = shape.role == Shape.Role.PLAN ? 'P' : shape.isTree() ? 'E' : 'O';
+    shapes.append(",\"").append(kind).append("\",[");
     String[] names =
         shape.role == Shape.Role.ATTRIBUTE
             ? AttributeTable.FIELDS

@@ -113,10 +113,11 @@ final class RecordBuilder {
       }
       if (execution.sql == null) {
         String known = client != null && client.statement != null ? client.statement : null;
-        execution.sql =
+        String found =
             known == null
                 ? ParsedFacts.sql(query.logical(), analyzed, execution.description)
                 : known;
+        execution.sql = Limits.cut(found, Limits.STATEMENT);
       }
       if (execution.stars == null) {
         execution.stars = ParsedFacts.stars(query.logical());

@@ -15,7 +15,7 @@ import java.util.Set;
 
 /**
  * Where records go without an agent: a file of JSON lines that {@code spark-lineage replay} turns
- * into events later. Only the owner can read it; it is bounded by {@code spark.lineage.spool.bytes}.
+ * into events later. Only the owner can read it; {@code spark.lineage.spool.bytes} bounds it.
  *
  * <p>A daemon thread writes; {@link #writeAll} may be called by another. Guarded by this.
  */

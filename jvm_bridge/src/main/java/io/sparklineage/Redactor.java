@@ -22,21 +22,23 @@ final class Redactor {
 
   /** user:password@ of a URL; a bucket or container before @ has no colon and stays. */
   private static final Pattern USER_INFO =
-      Pattern.compile("://[^/\\s:@?#'\"]*:[^/\\s?#'\"]*@");
+      Pattern.compile("://[^/\\s:@?#'\"]{0,256}:[^/\\s?#'\"]{0,1024}@");
   private static final Pattern ORACLE =
       Pattern.compile("(?i)(jdbc:oracle:\\w+:)[^/@\\s'\"]+/[^@\\s]+@");
-  private static final String KEY = "[\\w.\\-]*" + WORDS + "[\\w.\\-]*";
-  private static final String BEFORE_QUOTE = "(['\"`]?" + KEY + "['\"`]?(?:\\s*(?:=>|=|:)\\s*|\\s+))";
+  /** From its telling word on: to look for a key's beginning costs a long word's square. */
+  private static final String KEY = WORDS + "[\\w.\\-]{0,64}";
+  private static final String BEFORE_QUOTE =
+      "(" + KEY + "['\"`]?(?:\\s{0,9}(?:=>|=|:)\\s{0,9}|\\s{1,9}))";
   private static final Pattern SIGNATURE = Pattern.compile("(?i)([?&]sig=)[^&;,\\s'\")\\\\]+");
   private static final Pattern SINGLE_QUOTED =
-      Pattern.compile("(?i)" + BEFORE_QUOTE + "'(?:[^'\\\\]|\\\\.|'')*+'");
+      Pattern.compile("(?i)" + BEFORE_QUOTE + "'[^'\\\\]*+(?:(?:\\\\.|'')[^'\\\\]*+)*+(?:'|$)");
   private static final Pattern DOUBLE_QUOTED =
-      Pattern.compile("(?i)" + BEFORE_QUOTE + "\"(?:[^\"\\\\]|\\\\.)*+\"");
+      Pattern.compile("(?i)" + BEFORE_QUOTE + "\"[^\"\\\\]*+(?:\\\\.[^\"\\\\]*+)*+(?:\"|$)");
   private static final Pattern IDENTIFIED =
       Pattern.compile(
           "(?i)(\\bIDENTIFIED\\s+(?:WITH\\s+\\S+\\s+)?(?:BY|AS)\\s+)('[^']*'|\"[^\"]*\"|\\S+)");
   /** Values without quotes: in URLs, and in what people write for people. */
-  private static final String UNQUOTED = "\\s*[=:]\\s*)[^\\s&;,'\")\\\\]+";
+  private static final String UNQUOTED = "\\s{0,9}[=:]\\s{0,9})[^\\s&;,'\")\\\\]+";
   private static final Pattern BARE = Pattern.compile("(?i)(" + KEY + UNQUOTED);
   /** In a statement a value without quotes is a column, unless all stands in a literal. */
   private static final Pattern BARE_IN_LITERAL = Pattern.compile("(?i)('[^']*?" + KEY + UNQUOTED);

@@ -52,7 +52,8 @@ final class SessionFacts {
 
   private static String database(Object manager, String catalog) {
     if (SESSION_CATALOG.equals(catalog)) {
-      Object current = SparkCompat.field(SparkCompat.field(manager, "v1SessionCatalog"), "currentDb");
+      Object sessionCatalog = SparkCompat.field(manager, "v1SessionCatalog");
+      Object current = SparkCompat.field(sessionCatalog, "currentDb");
       return current == null ? null : current.toString();
     }
     Object namespace = SparkCompat.unwrap(SparkCompat.field(manager, "_currentNamespace"));

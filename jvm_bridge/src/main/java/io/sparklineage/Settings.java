@@ -102,8 +102,8 @@ final class Settings {
 
   private boolean openLineageDisabled() {
     String key = OPENLINEAGE + "disabled";
-    boolean own = conf.containsKey(PREFIX + "enabled") || environment.containsKey(variable("enabled"));
-    return !own && conf.containsKey(key) && parseBoolean(key, conf.get(key));
+    return given("enabled") == null
+        && conf.containsKey(key) && parseBoolean(key, conf.get(key));
   }
 
   private static String variable(String key) {

@@ -77,7 +77,8 @@ final class ValueWriter {
     }
     Integer known = strings.get(text);
     if (known == null) {
-      known = intern(text, redactor.text(Limits.cut(text, length)));
+      String clean = redactor.text(Limits.cut(text, length + Limits.MARGIN));
+      known = intern(text, Limits.cut(clean, length));
     }
     out.append(-1 - known);
   }
@@ -146,6 +147,10 @@ final class ValueWriter {
   private void value(Object value, int depth) {
     if (value == null) {
       out.append("null");
+      return;
+    }
+    if (value instanceof FieldReader.LiteralValue) {
+      string(value.toString(), Limits.LITERAL);
       return;
     }
     Shape shape = Shape.of(value);

@@ -1,0 +1,1 @@
+"""Changes of the tables, each a step of Alembic; see ``migrate``."""
