@@ -21,10 +21,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from spark_lineage.lineage.derive import derive
-from spark_lineage.lineage.options import LineageOptions
 
 from spark_lineage.agent.link import Link, connect
+from spark_lineage.lineage.derive import derive
+from spark_lineage.lineage.options import LineageOptions
 from spark_lineage.plan.decode import decode
 
 ROOT = Path(__file__).resolve().parents[1]

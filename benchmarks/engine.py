@@ -108,7 +108,7 @@ def spark_records(folder: tpc.Folder, only: str) -> tuple[str, dict[str, str], t
         spark = (
             SparkSession.builder.master("local[1]")
             .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.warehouse.dir", warehouse)
             .config("spark.log.level", "ERROR")
             .getOrCreate()

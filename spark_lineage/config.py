@@ -62,7 +62,8 @@ def _count(text: str) -> int:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in re.split(r"[,;]", text) if name.strip())
+    # OpenLineage writes lists in brackets: [spark.logicalPlan;spark_unknown]
+    return tuple(name.strip() for name in re.split(r"[,;]", text.strip("[] ")) if name.strip())
 
 
 def _text(text: str) -> str:
@@ -223,6 +224,21 @@ SETTINGS: tuple[Setting, ...] = (
         "on or off",
         "whether queries that write nothing are runs too",
     ),
+    Setting(
+        "views",
+        "through",
+        _one_of("through", "inputs"),
+        "through or inputs",
+        "whether lineage goes through permanent views, or they are inputs of their own",
+    ),
+    Setting(
+        "facets.disabled",
+        (),
+        _names,
+        "names separated by commas or semicolons",
+        "facets that events are made without",
+        "facets.disabled",
+    ),
     Setting("queue.records", 10_000, _count, _POSITIVE, "records kept in the driver"),
     Setting("queue.bytes", 32 << 20, _size, _SIZE, "bytes of records kept in the driver"),
     Setting("record.bytes", 16 << 20, _size, _SIZE, "the largest record"),
@@ -282,6 +298,8 @@ class Settings:
     dataset_identity: str
     masking_functions: tuple[str, ...]
     read_only_actions: bool
+    views: str
+    facets_disabled: tuple[str, ...]
     queue_records: int
     queue_bytes: int
     record_bytes: int

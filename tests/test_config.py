@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from spark_lineage.config import SETTINGS, load
@@ -85,3 +88,14 @@ def test_the_secret_is_not_shown() -> None:
 def test_every_setting_says_what_it_means() -> None:
     assert all(setting.meaning and setting.allowed for setting in SETTINGS)
     assert len({setting.attribute for setting in SETTINGS}) == len(SETTINGS)
+
+
+def test_the_bridge_knows_the_same_keys() -> None:
+    source = Path(__file__).parents[1] / "jvm_bridge/src/main/java/io/sparklineage/Settings.java"
+    block = source.read_text().split("Set<String> KEYS =")[1].split(";")[0]
+    assert sorted(re.findall(r'"([^"]+)"', block)) == sorted(s.key for s in SETTINGS)
+
+
+def test_lists_may_be_in_brackets_as_openlineage_writes_them() -> None:
+    conf = {"spark.openlineage.facets.disabled": "[sql;schema]"}
+    assert load(conf, {}).facets_disabled == ("sql", "schema")

@@ -15,6 +15,8 @@ import pytest
 from tests.support.jobs import Jobs, spark_home
 
 ROOT = Path(__file__).parents[1]
+
+
 @pytest.fixture
 def wheel(tmp_path: Path) -> Path:
     out = tmp_path / "dist"

@@ -7,11 +7,11 @@ from typing import Any
 from spark_lineage import config
 from spark_lineage.agent.host import check_version
 from spark_lineage.agent.link import CONNECT_HINT, connect, context_of
+from spark_lineage.agent.runs import lineage_options
 from spark_lineage.agent.session import active_session
 from spark_lineage.errors import BridgeError
 from spark_lineage.lineage.derive import derive
 from spark_lineage.lineage.model import Lineage
-from spark_lineage.lineage.options import LineageOptions
 from spark_lineage.plan.decode import decode
 
 
@@ -35,8 +35,4 @@ def lineage_of(df_or_sql: Any, spark: Any) -> Lineage:
     else:
         record = link.encode(df_or_sql._jdf.queryExecution())
     check_version(record)
-    options = LineageOptions(
-        dataset_identity=settings.dataset_identity,
-        masking_functions=settings.masking_functions,
-    )
-    return derive(decode(record), options)
+    return derive(decode(record), lineage_options(settings))

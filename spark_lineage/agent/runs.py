@@ -61,11 +61,8 @@ class Runs:
     def __init__(self, settings: Settings, failures: Failures) -> None:
         self._settings = settings
         self._failures = failures
-        self._options = LineageOptions(
-            dataset_identity=settings.dataset_identity,
-            masking_functions=settings.masking_functions,
-        )
-        self._builder = EventBuilder()
+        self._options = lineage_options(settings)
+        self._builder = EventBuilder(settings.facets_disabled)
         self._applications: OrderedDict[str, _Application] = OrderedDict()
         self._open: OrderedDict[tuple[str, int], _Open] = OrderedDict()
         self._roots: OrderedDict[tuple[str, int], int] = OrderedDict()
@@ -283,6 +280,15 @@ class Runs:
         while len(memory) > MAX_OPEN_RUNS:
             memory.popitem(last=False)
             self.losses["open_runs_forgotten"] = self.losses.get("open_runs_forgotten", 0) + 1
+
+
+def lineage_options(settings: Settings) -> LineageOptions:
+    """How lineage is told under these settings."""
+    return LineageOptions(
+        dataset_identity=settings.dataset_identity,
+        masking_functions=settings.masking_functions,
+        views_as_datasets=settings.views == "inputs",
+    )
 
 
 def _root(execution: dict[str, Any]) -> int:

@@ -23,7 +23,7 @@ from tests.lineage.oracle.perturb import Laboratory
 from tests.lineage.oracle.programs import TABLES, Program, programs
 from tests.lineage.oracle.truth import result, short
 
-pytestmark = COLLECTS
+pytestmark = [pytest.mark.timeout(900), *COLLECTS]
 
 MORE = int(os.environ.get("SPARK_LINEAGE_PROPERTIES", "0"))
 
@@ -47,7 +47,7 @@ def laboratory(spark: Any) -> Iterator[Laboratory]:
     found.close()
 
 
-@profile(50)
+@profile(40)
 @given(program=programs(), as_frame=st.booleans())
 def test_what_changes_an_output_is_named(
     laboratory: Laboratory, program: Program, as_frame: bool
