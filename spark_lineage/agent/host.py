@@ -16,9 +16,7 @@ from spark_lineage.agent.guard import Failures, guarded
 from spark_lineage.agent.link import FORMAT_VERSION, Link, is_unreachable
 from spark_lineage.agent.runs import Runs
 from spark_lineage.config import Settings
-from spark_lineage.delivery import transports
-from spark_lineage.delivery.spool import Spool, adopt
-from spark_lineage.delivery.worker import Worker
+from spark_lineage.delivery.dispatch import Delivery
 from spark_lineage.errors import SparkLineageError
 from spark_lineage.openlineage.run import RunError
 
@@ -42,29 +40,16 @@ class Host:
         self._settings = settings
         self._failures = Failures()
         self._runs = Runs(settings, self._failures)
-        self._spool = Spool(
-            settings.spool_dir,
-            name,
-            max_bytes=settings.spool_bytes,
-            max_age=settings.spool_age,
-        )
-        self._worker = Worker(self._spool, transports.create(settings))
+        self._delivery = Delivery(settings, name)
         self._stopping = threading.Event()
         self._reported_at = 0.0
         self._pending = 0
         self._acknowledged = -1
-
-    @property
-    def runs(self) -> Runs:
-        """The runs that are open here."""
-        return self._runs
+        self._waiting: tuple[list[dict[str, Any]], int] | None = None
 
     def start(self) -> None:
         """Start delivery, of what earlier agents on this machine left as well."""
-        self._worker.start()
-        with guarded(self._failures, "taking over events of an earlier agent"):
-            for orphan in adopt(self._settings.spool_dir):
-                self._worker.take_over(orphan)
+        self._delivery.start()
 
     def run(self, ended: Callable[[], bool] | None = None) -> None:
         """Poll until :meth:`stop`, or until ``ended`` when nothing waits; never raises."""
@@ -96,25 +81,37 @@ class Host:
 
     def poll(self, timeout: float) -> int:
         """Take what there is, waiting up to ``timeout`` seconds; gives how many records."""
+        if self._waiting is not None:
+            self._keep(*self._waiting)
         records = self._link.lease(LEASE_RECORDS, LEASE_BYTES, timeout)
         if not records:
             return 0
+        self._runs.undelivered = self._delivery.counts()["dropped"]
         events: list[dict[str, Any]] = []
         for record in records:
             with guarded(self._failures, "reading a record"):
                 check_version(record)
                 events += self._runs.take(record)
-        self._spool.put(events)
-        self._acknowledged = int(records[-1]["sequence"])
-        self._link.ack(self._acknowledged)
-        self._worker.wake()
+        self._keep(events, int(records[-1]["sequence"]))
         return len(records)
+
+    def _keep(self, events: list[dict[str, Any]], sequence: int) -> None:
+        """Spool events, then acknowledge their records; what fails comes first next time."""
+        self._waiting = (events, sequence)
+        if events:
+            self._delivery.put(events)
+            # Not a second time, should the acknowledgement fail.
+            self._waiting = ([], sequence)
+        self._link.ack(sequence)
+        self._waiting = None
+        self._acknowledged = sequence
+        self._delivery.wake()
 
     def end_applications(self, error: RunError | None = None) -> None:
         """End the runs that are still open: their end will not be told any more."""
         with guarded(self._failures, "ending runs"):
-            self._spool.put(self._runs.end_all(error))
-            self._worker.wake()
+            self._delivery.put(self._runs.end_all(error))
+            self._delivery.wake()
 
     def drain(self, timeout: float) -> bool:
         """Wait until all records are taken; False if time ran out or the JVM is gone."""
@@ -129,23 +126,19 @@ class Host:
         deadline = time.monotonic() + timeout
         if not self.drain(timeout):
             return False
-        return self._worker.flush(max(0.0, deadline - time.monotonic()))
-
-    def flush_spool(self, timeout: float) -> bool:
-        """Wait until the target has all that is in the spool; False if time ran out."""
-        return self._worker.flush(timeout)
+        return self._delivery.flush(max(0.0, deadline - time.monotonic()))
 
     def stop(self, timeout: float) -> None:
         """End the loop and delivery within ``timeout`` seconds; what is left stays spooled."""
         deadline = time.monotonic() + timeout
         self._stopping.set()
         with guarded(self._failures, "ending delivery"):
-            self._worker.close(max(0.0, deadline - time.monotonic()))
+            self._delivery.close(max(0.0, deadline - time.monotonic()))
 
     def state(self) -> dict[str, Any]:
         """Counts of the spool and of failures, as the bridge keeps them for others."""
         return {
-            **self._spool.counts(),
+            **self._delivery.counts(),
             "acknowledged": self._acknowledged,
             "failures": self._failures.counts(),
         }

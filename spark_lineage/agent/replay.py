@@ -17,9 +17,8 @@ from spark_lineage.agent.guard import Failures
 from spark_lineage.agent.host import check_version
 from spark_lineage.agent.runs import Runs
 from spark_lineage.config import Settings
-from spark_lineage.delivery import transports
-from spark_lineage.delivery.spool import Spool, adopt
-from spark_lineage.delivery.worker import Worker
+from spark_lineage.delivery import archive
+from spark_lineage.delivery.dispatch import Delivery
 from spark_lineage.errors import SparkLineageError
 
 BATCH = 100
@@ -50,32 +49,27 @@ def replay(
     done = Replayed()
     directory = Path(settings.spool_dir)
     found = list(files) if files else sorted(directory.glob("records-*.jsonl"))
-    spool = Spool(
-        settings.spool_dir, "replay", max_bytes=settings.spool_bytes, max_age=settings.spool_age
-    )
-    worker = Worker(spool, transports.create(settings))
+    delivery = Delivery(settings, "replay")
     deadline = time.monotonic() + timeout
-    spools = [spool]
     try:
         for path in found:
-            _file(path, settings, spool, done, keep, asked=bool(files))
-        for orphan in adopt(settings.spool_dir):
-            spools.append(orphan)
-            worker.take_over(orphan)
-        worker.start()
-        worker.flush(max(0.0, deadline - time.monotonic()), everything=True)
-        for each in spools:
-            counts = each.counts()
-            done.delivered += counts["delivered"]
-            done.pending += counts["pending"]
-            done.refused += counts["dead"]
+            _file(path, settings, delivery, done, keep, asked=bool(files))
+        if settings.spool_archive:
+            done.events += archive.restore(
+                settings.spool_archive, lambda target, events: delivery.put(events, target)
+            )
+        delivery.start()
+        delivery.flush(max(0.0, deadline - time.monotonic()), everything=True)
+        totals = delivery.totals()
+        done.delivered, done.pending = totals["delivered"], totals["pending"]
+        done.refused = totals["refused"]
     finally:
-        worker.close(max(0.5, deadline - time.monotonic()))
+        delivery.close(max(0.5, deadline - time.monotonic()))
     return done
 
 
 def _file(
-    path: Path, settings: Settings, spool: Spool, done: Replayed, keep: bool, asked: bool
+    path: Path, settings: Settings, spool: Delivery, done: Replayed, keep: bool, asked: bool
 ) -> None:
     try:
         stream = path.open("r+", encoding="utf-8")

@@ -67,6 +67,8 @@ class Runs:
         self._open: OrderedDict[tuple[str, int], _Open] = OrderedDict()
         self._roots: OrderedDict[tuple[str, int], int] = OrderedDict()
         self.losses: dict[str, int] = {}
+        self.undelivered: dict[str, int] = {}
+        """What delivery has lost so far, by reason; told with the next event."""
 
     def take(self, record: dict[str, Any]) -> list[Event]:
         """Take one record and give the events that follow from it."""
@@ -269,7 +271,9 @@ class Runs:
         lineage: Lineage | None,
         times: dict[str, float],
     ) -> Run:
-        quality = facts.quality(record, lineage, open_run.issues, times, self.losses)
+        quality = facts.quality(
+            record, lineage, open_run.issues, times, {**self.losses, **self.undelivered}
+        )
         counts = self._failures.counts()
         if counts:
             quality["failures"] = counts

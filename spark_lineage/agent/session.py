@@ -196,7 +196,6 @@ def _at_exit() -> None:
         try:
             session.host.drain(max(0.0, deadline - time.monotonic()))
             session.host.end_applications(_error)
-            session.host.flush_spool(max(0.0, deadline - time.monotonic()))
             session.host.stop(max(0.0, deadline - time.monotonic()))
         except Exception as error:
             logger.debug("at exit: %s", error)

@@ -22,6 +22,8 @@ from spark_lineage.agent.host import Host
 from spark_lineage.agent.link import Link
 from spark_lineage.errors import SparkLineageError
 
+GRACE_SECONDS = 30.0
+
 
 def main() -> int:
     """Run until the application has ended and all is delivered; gives the exit code."""
@@ -45,18 +47,20 @@ def main() -> int:
     host = Host(link, settings, str(hello["applicationId"]))
     driver_gone = threading.Event()
     threading.Thread(
-        target=_watch, args=(driver_gone,), name="spark-lineage-driver-watch", daemon=True
+        target=_watch,
+        args=(driver_gone, settings.shutdown_timeout + GRACE_SECONDS),
+        name="spark-lineage-driver-watch",
+        daemon=True,
     ).start()
     host.start()
     host.run(lambda: driver_gone.is_set() or _ended(link))
     host.end_applications()
-    host.flush_spool(settings.shutdown_timeout)
+    host.stop(settings.shutdown_timeout)  # delivers, and archives what it cannot
     if not driver_gone.is_set():
         try:
             link.report({**host.state(), "done": True})
         except Exception as error:
             logger.debug("last report: %s", error)
-    host.stop(0.5)
     return 0
 
 
@@ -81,7 +85,7 @@ def _ended(link: Link) -> bool:
     return bool(status["applicationEnded"]) and not (status["queued"] or status["leased"])
 
 
-def _watch(driver_gone: threading.Event) -> None:
+def _watch(driver_gone: threading.Event, grace: float) -> None:
     """Wait for the end of standard input: the driver holds its other end."""
     try:
         while sys.stdin.read(4096):
@@ -90,7 +94,7 @@ def _watch(driver_gone: threading.Event) -> None:
         pass
     driver_gone.set()
     # The process must not outlive its driver for long, whatever the loop is doing.
-    time.sleep(60.0)
+    time.sleep(grace)
     os._exit(4)
 
 
