@@ -5,9 +5,11 @@
 One session runs each query several times, in turn without anything, with the
 bridge's listener alone, with the whole agent (events to a file), and once more
 without anything, as a control: what the control differs by is noise. The order
-turns with each round. What is switched and delivered stands outside the timed
-part. Ratios are taken pair by pair (same query, same round); the median is
-given with the 95 % interval of a bootstrap over the pairs.
+turns with each round. What is switched and delivered stands outside the wall
+time; the CPU time is of both processes, the JVM and this one, until all is
+delivered. It holds also where other work disturbs the wall time. Ratios are
+taken pair by pair (same query, same round); the median is given with the 95 %
+interval of a bootstrap over the pairs.
 
 The data is small, so that a query takes a second or less: the ratio is that of
 small jobs, where an overhead shows most.
@@ -22,8 +24,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,35 +54,42 @@ def session(folder: str) -> Any:
     )
 
 
-def arms(spark: Any, folder: str) -> dict[str, Callable[[], AbstractContextManager[Any]]]:
-    """What is on while a query runs, by name."""
+Settle = Callable[[], Any]
+
+
+def arms(spark: Any, folder: str) -> dict[str, Callable[[], AbstractContextManager[Settle]]]:
+    """What is on while a query runs, by name; each gives a call that waits for what it does."""
+    context = spark.sparkContext._jsc.sc()
+    bus = context.listenerBus()
     link = connect(spark.sparkContext)
     events = f"{folder}/events.jsonl"
 
     @contextmanager
-    def listener() -> Any:
-        link.install(spark.sparkContext._jsc.sc())
+    def nothing() -> Iterator[Settle]:
+        yield bus.waitUntilEmpty
+
+    @contextmanager
+    def listener() -> Iterator[Settle]:
+        link.install(context)
         if not link.claim("driver:overhead"):
             raise RuntimeError("another agent takes this application's records")
         try:
-            yield
+            yield bus.waitUntilEmpty
         finally:
-            spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
             while batch := link.lease(1000, 64 << 20, 0.0):
                 link.ack(batch[-1]["sequence"])
             link.release()
             link.uninstall()
 
     @contextmanager
-    def agent() -> Any:
+    def agent() -> Iterator[Settle]:
         spark_lineage.enable(spark, transport_type="file", transport_path=events)
         try:
-            yield
+            yield lambda: spark_lineage.flush(30)
         finally:
-            spark_lineage.flush(30)
             spark_lineage.disable(spark)
 
-    return {BARE: nullcontext, LISTENER: listener, AGENT: agent, CONTROL: nullcontext}
+    return {BARE: nothing, LISTENER: listener, AGENT: agent, CONTROL: nothing}
 
 
 def targets(spark: Any, queries: list[tpc.Query]) -> dict[str, str]:
@@ -96,30 +105,49 @@ def targets(spark: Any, queries: list[tpc.Query]) -> dict[str, str]:
     return statements
 
 
-def seconds(spark: Any, statement: str) -> float:
-    began = time.perf_counter()
-    spark.sql(statement)
-    return time.perf_counter() - began
+class Clock:
+    """Wall time of a statement, and CPU time of the JVM and this process until it is settled."""
+
+    def __init__(self, spark: Any) -> None:
+        self.spark = spark
+        factory = spark._jvm.java.lang.management.ManagementFactory
+        self.system = factory.getOperatingSystemMXBean()
+
+    def cpu(self) -> float:
+        return float(self.system.getProcessCpuTime()) / 1e9 + time.process_time()
+
+    def run(self, statement: str, settle: Settle) -> tuple[float, float]:
+        began, cpu = time.perf_counter(), self.cpu()
+        self.spark.sql(statement)
+        took = time.perf_counter() - began
+        settle()
+        return took, self.cpu() - cpu
 
 
-def measure(spark: Any, folder: str, queries: list[tpc.Query], rounds: int) -> dict[str, Any]:
-    """Seconds by arm, query and round. The first round warms up and is not kept."""
+Times = dict[str, dict[str, list[float]]]
+
+
+def measure(spark: Any, folder: str, queries: list[tpc.Query], rounds: int) -> tuple[Times, Times]:
+    """Wall and CPU seconds by arm, query and round. The first round warms up and is not kept."""
     switches = arms(spark, folder)
     names = list(switches)
     statements = targets(spark, queries)
-    found: dict[str, dict[str, list[float]]] = {name: {} for name in names}
+    clock = Clock(spark)
+    wall: Times = {name: {} for name in names}
+    cpu: Times = {name: {} for name in names}
     for number in range(rounds + 1):
-        turned = names[number % len(names) :] + names[: number % len(names)]
-        for query in queries:
+        for position, query in enumerate(queries):
+            turn = (number + position) % len(names)
             spark.sql(f"USE {query.database}")
-            for name in turned:
-                with switches[name]():
+            for name in names[turn:] + names[:turn]:
+                with switches[name]() as settle:
                     time.sleep(_SETTLE_SECONDS)
-                    took = seconds(spark, statements[query.id])
+                    took, worked = clock.run(statements[query.id], settle)
                 if number:
-                    found[name].setdefault(query.id, []).append(took)
+                    wall[name].setdefault(query.id, []).append(took)
+                    cpu[name].setdefault(query.id, []).append(worked)
         print(f"round {number} of {rounds}", file=sys.stderr, flush=True)
-    return found
+    return wall, cpu
 
 
 def ratios(with_it: dict[str, list[float]], without: dict[str, list[float]]) -> list[float]:
@@ -130,6 +158,22 @@ def spread(values: list[float], chance: random.Random) -> tuple[float, float, fl
     """The median, and the 95 % interval of it by bootstrap."""
     medians = sorted(statistics.median(chance.choices(values, k=len(values))) for _ in range(2000))
     return statistics.median(values), medians[50], medians[1949]
+
+
+def report(title: str, found: Times) -> dict[str, Any]:
+    """Print and give the ratios of each arm to the one without anything."""
+    chance = random.Random(1)
+    without = found[BARE]
+    total = sum(statistics.median(times) for times in without.values())
+    print(f"{title} time, {total / len(without) * 1000:.0f} ms a query without")
+    result: dict[str, Any] = {}
+    for name in (CONTROL, LISTENER, AGENT):
+        middle, low, high = spread(ratios(found[name], without), chance)
+        added = sum(statistics.median(t) for t in found[name].values()) - total
+        millis = added / len(without) * 1000
+        result[name] = {"ratio": middle, "interval": [low, high], "added_ms": millis}
+        print(f"  {name:16} x{middle:.3f}  [{low:.3f}, {high:.3f}]  {millis:+.1f} ms a query")
+    return result
 
 
 def main() -> None:
@@ -148,26 +192,14 @@ def main() -> None:
         spark = session(place)
         version = str(spark.version)
         fill(spark, folder.schema, arguments.rows)
-        found = measure(spark, place, queries, arguments.rounds)
+        wall, cpu = measure(spark, place, queries, arguments.rounds)
         events = Path(place, "events.jsonl").read_text(encoding="utf-8").count("\n")
         spark.stop()
-    chance = random.Random(1)
     result: dict[str, Any] = {"spark": version, "python": sys.version.split()[0], "events": events}
-    without = found[BARE]
-    total = sum(statistics.median(times) for times in without.values())
-    print(
-        f"Spark {version}: {len(queries)} queries x {arguments.rounds} rounds, "
-        f"{total / len(queries) * 1000:.0f} ms a query; {events} events"
-    )
-    for name in (CONTROL, LISTENER, AGENT):
-        middle, low, high = spread(ratios(found[name], without), chance)
-        added = sum(statistics.median(t) for t in found[name].values()) - total
-        result[name] = {"ratio": middle, "interval": [low, high], "added_ms": added * 1000}
-        print(
-            f"  {name:16} x{middle:.3f}  [{low:.3f}, {high:.3f}]"
-            f"  {added / len(queries) * 1000:+.1f} ms a query"
-        )
-    result["seconds"] = found
+    print(f"Spark {version}: {len(queries)} queries x {arguments.rounds} rounds; {events} events")
+    for title, found in (("wall", wall), ("CPU", cpu)):
+        result[title] = report(title, found)
+        result[title]["seconds"] = found
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 

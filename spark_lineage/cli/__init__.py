@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "collector": ("spark_lineage.cli.collector", "Serve"),
     "demo": ("spark_lineage.cli.demo", "Serve"),
     "submit-args": ("spark_lineage.cli.submit_args", "Turn on"),
+    "doctor": ("spark_lineage.cli.doctor", "Turn on"),
     "jar": ("spark_lineage.cli.jar", "Turn on"),
     "replay": ("spark_lineage.cli.replay", "Deliver"),
 }
