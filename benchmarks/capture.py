@@ -139,8 +139,11 @@ def measure(rounds: int) -> dict[str, Any]:
         execution = frame._jdf.queryExecution()
         nodes = 0
         large_bus, large_agent = [], []
-        for _ in range(5):
-            record = link.encode(execution)
+        for _ in range(7):
+            frame.write.format("noop").mode("overwrite").save()
+            link.drain(0.0)
+            time.sleep(0.3)
+            (record,) = [r for r in taken(link) if r["kind"] == "execution" and r["phase"] == "END"]
             large_bus.append(record["bridge"]["captureNanos"] / 1e6)
             large_agent.append(agent_millis(record))
             nodes = expression_nodes(record)

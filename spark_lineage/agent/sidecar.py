@@ -11,6 +11,7 @@ import gc
 import json
 import logging
 import os
+import signal
 import sys
 import threading
 import time
@@ -28,6 +29,8 @@ GRACE_SECONDS = 30.0
 def main() -> int:
     """Run until the application has ended and all is delivered; gives the exit code."""
     logging.basicConfig(format="spark_lineage: %(message)s", stream=sys.stderr)
+    # Ctrl-C in a terminal reaches this process too; the driver decides when it ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A broken pipe to a driver that is gone must not print a traceback for each message.
     logging.raiseExceptions = False
     # This process only decodes and walks plans, which have no cycles: collecting often

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from spark_lineage.errors import CollectorError
+from spark_lineage.cli.store import Db, missing
 
-_EXTRA = ("fastapi", "sqlalchemy", "starlette", "uvicorn")
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def command(
@@ -16,16 +16,29 @@ def command(
     port: Annotated[
         int, typer.Option(help="The port; 0 takes any that is free.", min=0, max=65535)
     ] = 8765,
-    db: Annotated[
-        str | None,
-        typer.Option(
-            help="The database: a file, sqlite:///… or postgresql://…"
-            "  [default: ~/.spark_lineage/collector.db]",
-            show_default=False,
-        ),
-    ] = None,
+    db: Db = None,
     any_port: Annotated[
         bool, typer.Option("--any-port", help="Where the port is taken, take another.")
+    ] = False,
+    anyone: Annotated[
+        bool,
+        typer.Option("--open", help="Listen elsewhere than on loopback without any token."),
+    ] = False,
+    rate_limit: Annotated[
+        float, typer.Option(help="The most requests a second of one client; 0: any number.", min=0)
+    ] = 0.0,
+    query_timeout: Annotated[
+        float, typer.Option(help="The most seconds that a question may take.", min=0.001)
+    ] = 30.0,
+    alarm: Annotated[
+        list[str] | None,
+        typer.Option(help="A threshold such as 'coverage<0.9'; may be given again."),
+    ] = None,
+    webhook: Annotated[
+        str | None, typer.Option(help="Where alarms are posted to.", show_default=False)
+    ] = None,
+    access_log: Annotated[
+        bool, typer.Option("--access-log", help="A line of JSON on stderr for each request.")
     ] = False,
 ) -> None:
     """Receive lineage events and answer questions, until Ctrl-C.
@@ -34,12 +47,9 @@ def command(
     """
     try:
         from spark_lineage.collector import server
+        from spark_lineage.collector.app import Settings
     except ImportError as error:
-        if (error.name or "").partition(".")[0] in _EXTRA:
-            raise CollectorError(
-                f"the collector needs {error.name}: pip install 'spark-lineage[collector]'"
-            ) from None
-        raise
+        raise missing(error) from None
 
     def announce(address: str) -> None:
         asked = f":{port}"
@@ -48,4 +58,18 @@ def command(
         # Read by programs that start the collector: one line, flushed.
         print(f"listening on {address}", flush=True)
 
-    server.serve(db or server.default_db(), host, port, any_port, announce)
+    if access_log:
+        import logging
+
+        from spark_lineage.collector.guard import access
+
+        access.addHandler(logging.StreamHandler())
+        access.setLevel(logging.INFO)
+    settings = Settings(
+        rate=rate_limit,
+        query_seconds=query_timeout,
+        alarms=tuple(alarm or ()),
+        webhook=webhook,
+        anonymous=anyone or host in _LOOPBACK,
+    )
+    server.serve(db or server.default_db(), host, port, any_port, announce, settings)

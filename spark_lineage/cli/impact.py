@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -27,6 +27,13 @@ def command(
         typer.Option("--values", help="Only where the value flows, no filters, joins or sorts."),
     ] = False,
     as_json: Json = False,
+    form: Annotated[
+        Literal["table", "csv", "json", "markdown"],
+        typer.Option("--format", help="How to print it."),
+    ] = "table",
+    as_of: Annotated[
+        str | None, typer.Option(help="As it was at this time (ISO 8601).", show_default=False)
+    ] = None,
 ) -> None:
     """What depends on a column: columns, tables and jobs downstream."""
     from spark_lineage.cli.client import Client
@@ -41,8 +48,14 @@ def command(
         column=found["column"],
         depth=depth,
         follow="direct" if values else "all",
+        as_of=as_of,
     )
-    if as_json:
+    if form in ("csv", "markdown"):
+        from spark_lineage.cli import sheets
+
+        typer.echo(sheets.impact(answer, form), nl=False)
+        return
+    if as_json or form == "json":
         import json
 
         typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))

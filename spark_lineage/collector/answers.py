@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from spark_lineage.collector import graph, kinds
+from spark_lineage.collector import graph, kinds, owned
 from spark_lineage.collector.graph import Bounds, Node, Walk
 from spark_lineage.collector.resolve import Column, Dataset
 from spark_lineage.collector.steps import Steps
@@ -25,7 +25,7 @@ def explain_column(connection: Connection, column: Column, bounds: Bounds) -> An
     walk = graph.upstream(connection, [column.id], bounds)
     ordered = _ordered(walk)
     numbers = {node.id: number for number, node in enumerate(ordered)}
-    steps = Steps(connection, ordered, numbers)
+    steps = Steps(connection, ordered, numbers, bounds.as_of)
     acts = graph.composed(walk, [column.id], up=True)
     return {
         "column": column.to_dict(),
@@ -94,6 +94,7 @@ def impact(connection: Connection, column: Column, bounds: Bounds) -> Answer:
     acts = graph.composed(walk, starts, up=False)
     reached = [node for node in _ordered(walk) if node.id not in starts]
     through = _first_steps(walk)
+    owners = owned.of_datasets(connection, {node.dataset_id for node in reached})
     jobs = _jobs(connection, {edge.job_id for _, edge in through.values()} | _all_jobs(walk))
     return {
         "column": column.to_dict(),
@@ -106,11 +107,12 @@ def impact(connection: Connection, column: Column, bounds: Bounds) -> Answer:
                 **_kinds(acts[node.id]),
                 "through": walk.nodes[through[node.id][0]].to_dict(),
                 "job": jobs[through[node.id][1].job_id]["job"],
+                "owners": owners.get(node.dataset_id, []),
             }
             for node in reached
             if node.path is not None
         ],
-        "datasets": _datasets(walk, reached, acts),
+        "datasets": _datasets(walk, reached, acts, owners),
         "jobs": _used_jobs(walk, jobs),
         "readers": _readers(connection, {node.dataset_id for node in walk.nodes.values()}),
     }
@@ -130,6 +132,7 @@ def _bounds(bounds: Bounds, walk: Walk) -> Answer:
         "depth": bounds.depth,
         "limit": bounds.limit,
         "follow": "direct" if bounds.values_only else "all",
+        "as_of": show(bounds.as_of),
         "truncated": walk.left_out > 0,
         "left_out": walk.left_out,
     }
@@ -158,7 +161,12 @@ def _all_jobs(walk: Walk) -> set[int]:
     return {edge.job_id for steps in walk.steps.values() for _, edge in steps}
 
 
-def _datasets(walk: Walk, reached: list[Node], acts: dict[int, set[graph.Kind]]) -> list[Answer]:
+def _datasets(
+    walk: Walk,
+    reached: list[Node],
+    acts: dict[int, set[graph.Kind]],
+    owners: dict[int, list[str]],
+) -> list[Answer]:
     by_dataset: dict[int, list[Node]] = defaultdict(list)
     for node in reached:
         by_dataset[node.dataset_id].append(node)
@@ -172,6 +180,7 @@ def _datasets(walk: Walk, reached: list[Node], acts: dict[int, set[graph.Kind]])
                 "distance": min(walk.distance[node.id] for node in nodes),
                 "columns": sum(node.path is not None for node in nodes),
                 "direct_columns": len(direct),
+                "owners": owners.get(nodes[0].dataset_id, []),
                 **_kinds(set().union(*(acts[node.id] for node in nodes))),
             }
         )
@@ -185,7 +194,9 @@ def _jobs(connection: Connection, ids: set[int]) -> dict[int, Answer]:
         query = select(jobs.c.id, jobs.c.namespace, jobs.c.name).where(jobs.c.id.in_(some))
         for row in connection.execute(query):
             job = {"namespace": row.namespace, "name": row.name} if row.name else None
-            found[row.id] = {"job": job, "last_run": None}
+            found[row.id] = {"job": job, "last_run": None, "owners": []}
+        for job_id, people in owned.of_jobs(connection, some).items():
+            found[job_id]["owners"] = people
     for job_id, answer in found.items():
         last = connection.execute(
             select(runs.c.run_id, runs.c.state, runs.c.started, runs.c.ended)

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, or_, select
 
-from spark_lineage.collector import kinds
+from spark_lineage.collector import kinds, overrides
+from spark_lineage.collector.history import History
 from spark_lineage.collector.store import schema
 from spark_lineage.collector.store.rows import chunks
 
@@ -67,11 +68,17 @@ class Walk:
 
 @dataclass(frozen=True)
 class Bounds:
-    """How far a walk goes: hops, columns, and whether only along values."""
+    """How far a walk goes, along what, and as of when."""
 
     depth: int = 20
     limit: int = 5_000
     values_only: bool = False
+    # Not along steps that mask the value.
+    unmasked: bool = False
+    # Only edges of these kinds; empty: all.
+    kinds: frozenset[str] = frozenset()
+    # As it was at this time, in microseconds; None: as it is.
+    as_of: int | None = None
 
 
 def upstream(connection: Connection, starts: Iterable[int], bounds: Bounds) -> Walk:
@@ -111,6 +118,8 @@ class _Walker:
         self._walk = Walk()
         self._columns_of: dict[tuple[int, int], list[int]] = {}
         self._told: dict[tuple[int, int], bool] = {}
+        self._history = History(connection, bounds.as_of)
+        self._removed = overrides.removed(connection)
 
     def walk(self, starts: Iterable[int]) -> Walk:
         walk = self._walk
@@ -207,8 +216,13 @@ class _Walker:
             query = select(
                 _e.c.id, _e.c.job_id, _e.c.output_id, _e.c.out_id, _e.c.in_id, _e.c.kind,
                 _e.c.masking,
-            ).where(where, _e.c.closed.is_(None))  # fmt: skip
-            yield from (Edge(*row) for row in self._connection.execute(query))
+            ).where(where)  # fmt: skip
+            if self._history.when is None:
+                query = query.where(_e.c.closed.is_(None))
+            found = [Edge(*row) for row in self._connection.execute(query)]
+            if self._history.when is not None:
+                found = self._history.open_edges(found)
+            yield from (e for e in found if (e.out_id, e.in_id, e.kind) not in self._removed)
 
     def _judge(self, edges: Iterable[Edge]) -> None:
         """Note of which outputs a job tells columns, where an edge between data sets asks it."""
@@ -216,10 +230,20 @@ class _Walker:
             (edge.job_id, edge.output_id) for edge in edges if edge.kind == kinds.DATASET
         } - set(self._told)
         self._told.update(dict.fromkeys(asked, False))
+        if self._history.when is not None:
+            self._judge_past(asked)
+            return
         for some in chunks({output for _, output in asked}):
             query = select(_def.c.job_id, _def.c.output_id).where(
                 _def.c.output_id.in_(some), _def.c.columns_known, _def.c.closed.is_(None)
             )
+            self._told.update(((row[0], row[1]), True) for row in self._connection.execute(query))
+
+    def _judge_past(self, asked: set[tuple[int, int]]) -> None:
+        open_then = self._history.open_definitions({output for _, output in asked})
+        for some in chunks(open_then):
+            query = select(_def.c.job_id, _def.c.output_id)
+            query = query.where(_def.c.id.in_(some), _def.c.columns_known)
             self._told.update(((row[0], row[1]), True) for row in self._connection.execute(query))
 
     def _columns(self, job: int, output: int) -> list[int]:
@@ -230,9 +254,13 @@ class _Walker:
             told = (
                 select(stated.c.column_id)
                 .join(_def, _def.c.id == stated.c.definition_id)
-                .where(_def.c.job_id == job, _def.c.output_id == output, _def.c.closed.is_(None))
+                .where(_def.c.job_id == job, _def.c.output_id == output)
                 .distinct()
             )
+            if self._history.when is None:
+                told = told.where(_def.c.closed.is_(None))
+            else:
+                told = told.where(_def.c.id.in_(list(self._history.open_definitions([output]))))
             known = select(_c.c.id).where(
                 _c.c.dataset_id == output, ~_c.c.whole, _c.c.path == _c.c.root
             )
@@ -253,8 +281,11 @@ class _Walker:
         return len(far - set(self._walk.nodes))
 
     def _follows(self, edge: Edge) -> bool:
+        bounds = self._bounds
+        if (bounds.unmasked and edge.masking) or (bounds.kinds and edge.kind not in bounds.kinds):
+            return False
         of_value = kinds.is_direct(edge.kind) or edge.kind in kinds.TABLE_LEVEL
-        return of_value or not self._bounds.values_only
+        return of_value or not bounds.values_only
 
 
 def nodes(connection: Connection, ids: Iterable[int]) -> list[Node]:

@@ -278,7 +278,9 @@ def _dataset(item: dict[str, Any], output: bool) -> DatasetFacts:
             name: body
             for name, body in (item.get("outputFacets" if output else "inputFacets") or {}).items()
             if isinstance(body, dict)
-        },
+        }
+        # Of one write, not only of the data set: it tells an overwrite from an append.
+        | ({"lifecycleStateChange": change} if output and change else {}),
     )
 
 

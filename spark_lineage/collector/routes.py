@@ -2,38 +2,71 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from spark_lineage.collector import intake, resolve
+from spark_lineage.collector import intake, operations, resolve
 from spark_lineage.collector.graph import Bounds
-from spark_lineage.collector.service import Collector, QuarantinedError
-from spark_lineage.collector.store.engine import BusyError
-from spark_lineage.errors import NotFoundError
+from spark_lineage.collector.guard import Token
+from spark_lineage.collector.parameters import (
+    Depth,
+    Follow,
+    Limit,
+    Most,
+    Name,
+    Namespace,
+    When,
+    moment,
+)
+from spark_lineage.collector.service import Collector, ForbiddenError, QuarantinedError
+from spark_lineage.collector.store.engine import BusyError, QueryTimeoutError
+from spark_lineage.errors import ConfigError, NotFoundError
 
 router = APIRouter()
 
-MOST_DEPTH = 200
-MOST_COLUMNS = 100_000
-
-Name = Annotated[str, Query(min_length=1, description="whole, or a suffix that is unique")]
-Namespace = Annotated[str | None, Query(description="only in this namespace")]
-Depth = Annotated[int, Query(ge=1, le=MOST_DEPTH, description="hops from column to column")]
-Limit = Annotated[int, Query(ge=1, le=MOST_COLUMNS, description="the most columns")]
-Follow = Annotated[
-    str, Query(pattern="^(all|direct)$", description="all edges, or those of values only")
-]
+Kinds = Annotated[Sequence[str], Query(description="only edges of these kinds")]
 Number = Annotated[int, Path(ge=1, lt=1 << 62)]
-Most = Annotated[int, Query(ge=1, le=1_000, description="the most rows")]
 
 
 def _collector(request: Request) -> Collector:
     collector: Collector = request.app.state.collector
     return collector
+
+
+def _token(request: Request) -> Token | None:
+    found: Token | None = getattr(request.state, "token", None)
+    return found
+
+
+@router.get("/readyz")
+def readyz(request: Request) -> dict[str, Any]:
+    """Whether the database answers."""
+    with _collector(request).database.read() as connection:
+        connection.exec_driver_sql("SELECT 1")
+    return {"status": "ready"}
+
+
+@router.get("/metrics")
+def metrics(request: Request) -> Response:
+    """Counters and gauges as Prometheus reads them."""
+    lines = request.app.state.counters.lines()
+    for name, value in _collector(request).ask(operations.totals).items():
+        lines += [f"# TYPE spark_lineage_{name} gauge", f"spark_lineage_{name} {value}"]
+    lines.append("# TYPE spark_lineage_alarm gauge")
+    for text, rings in request.app.state.alarms.ringing.items():
+        lines.append(f'spark_lineage_alarm{{rule="{text}"}} {int(rings)}')
+    kept = _collector(request).health()
+    for name in ("events", "quarantined", "datasets", "edges"):
+        lines += [f"# TYPE spark_lineage_kept_{name} gauge"]
+        lines += [f"spark_lineage_kept_{name} {kept[name]}"]
+    return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 
 
 @router.get("/healthz")
@@ -51,7 +84,7 @@ async def take(request: Request) -> Response:
     """
     body = await _body(request)
     encoding = request.headers.get("content-encoding")
-    await run_in_threadpool(_collector(request).take, body, encoding)
+    await run_in_threadpool(_collector(request).take, body, encoding, _token(request))
     return Response(status_code=201)
 
 
@@ -66,7 +99,9 @@ async def take_batch(request: Request) -> dict[str, Any]:
     encoding = request.headers.get("content-encoding")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     lines = kind in ("application/x-ndjson", "application/jsonl", "application/x-jsonlines")
-    return await run_in_threadpool(_collector(request).take_batch, body, encoding, lines)
+    return await run_in_threadpool(
+        _collector(request).take_batch, body, encoding, lines, _token(request)
+    )
 
 
 async def _body(request: Request) -> bytes:
@@ -93,9 +128,14 @@ def explain(
     depth: Depth = 20,
     limit: Limit = 5_000,
     follow: Follow = "all",
+    unmasked: bool = False,
+    kind: Kinds = (),
+    as_of: When = None,
 ) -> dict[str, Any]:
     """Where a column comes from and how it is made, step by step."""
-    bounds = Bounds(depth, limit, follow == "direct")
+    bounds = Bounds(
+        depth, limit, follow == "direct", unmasked, frozenset(map(str.upper, kind)), moment(as_of)
+    )
     return _collector(request).explain_column(dataset, column, namespace, bounds)
 
 
@@ -108,9 +148,14 @@ def impact(
     depth: Depth = 20,
     limit: Limit = 5_000,
     follow: Follow = "all",
+    unmasked: bool = False,
+    kind: Kinds = (),
+    as_of: When = None,
 ) -> dict[str, Any]:
     """What depends on a column, or without one on the whole data set."""
-    bounds = Bounds(depth, limit, follow == "direct")
+    bounds = Bounds(
+        depth, limit, follow == "direct", unmasked, frozenset(map(str.upper, kind)), moment(as_of)
+    )
     return _collector(request).impact(dataset, column, namespace, bounds)
 
 
@@ -184,6 +229,30 @@ def add_errors(app: FastAPI) -> None:
     @app.exception_handler(resolve.AmbiguousNameError)
     async def ambiguous(_request: Request, error: resolve.AmbiguousNameError) -> Response:
         return JSONResponse({"message": str(error), "candidates": error.near}, status_code=409)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_request: Request, error: RequestValidationError) -> Response:
+        # Without the values given: they may be of any size, and of text that is no JSON.
+        detail = [
+            {"loc": [str(part) for part in one["loc"]], "msg": one["msg"], "type": one["type"]}
+            for one in error.errors()
+        ]
+        content = {"message": "the request is not as it must be", "detail": detail}
+        body = json.dumps(content, ensure_ascii=True).encode()
+        return Response(body, status_code=422, media_type="application/json")
+
+    @app.exception_handler(ForbiddenError)
+    async def forbidden(_request: Request, error: ForbiddenError) -> Response:
+        return JSONResponse({"message": str(error)}, status_code=403)
+
+    @app.exception_handler(ConfigError)
+    async def wrong(_request: Request, error: ConfigError) -> Response:
+        return JSONResponse({"message": str(error)}, status_code=422)
+
+    @app.exception_handler(QueryTimeoutError)
+    async def slow(_request: Request, error: QueryTimeoutError) -> Response:
+        content = {"message": f"the question takes too long ({error}); ask for less of it"}
+        return JSONResponse(content, status_code=504)
 
     @app.exception_handler(NotFoundError)
     async def not_found(_request: Request, error: NotFoundError) -> Response:

@@ -16,7 +16,7 @@ from types import FrameType
 
 import uvicorn
 
-from spark_lineage.collector.app import create
+from spark_lineage.collector.app import Settings, create
 from spark_lineage.errors import CollectorError
 
 DEFAULT_PORT = 8765
@@ -81,6 +81,7 @@ def serve(
     port: int = DEFAULT_PORT,
     any_port: bool = False,
     announce: Callable[[str], None] = print,
+    settings: Settings | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM, then end cleanly.
 
@@ -88,7 +89,7 @@ def serve(
     """
     listening = bind(host, port, any_port)
     try:
-        server = _server(db_url)
+        server = _server(db_url, settings)
         with _ended_by_signals():
             thread = threading.Thread(target=_announce, args=(server, listening, announce))
             thread.start()
@@ -102,10 +103,12 @@ def serve(
 
 
 @contextmanager
-def running(db_url: str, host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
+def running(
+    db_url: str, host: str = "127.0.0.1", port: int = 0, settings: Settings | None = None
+) -> Iterator[str]:
     """A collector in a thread of this process, for as long as the context lasts: its URL."""
     listening = bind(host, port)
-    server = _server(db_url)
+    server = _server(db_url, settings)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     try:
@@ -120,10 +123,10 @@ def running(db_url: str, host: str = "127.0.0.1", port: int = 0) -> Iterator[str
         listening.close()
 
 
-def _server(db_url: str) -> uvicorn.Server:
+def _server(db_url: str, settings: Settings | None) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
-            create(db_url),
+            create(db_url, settings),
             log_level="warning",
             access_log=False,
             ws="none",

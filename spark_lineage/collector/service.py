@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, func, select
 
 from spark_lineage.collector import answers, intake, resolve
 from spark_lineage.collector.graph import Bounds
+from spark_lineage.collector.guard import Token
 from spark_lineage.collector.model import Event
 from spark_lineage.collector.shapes import Fault
 from spark_lineage.collector.store import aliases, dump, quarantine, schema
-from spark_lineage.collector.store.engine import BusyError, Database
+from spark_lineage.collector.store.engine import QUERY_SECONDS, BusyError, Database
 from spark_lineage.collector.times import show
 from spark_lineage.collector.writer import Writer
-from spark_lineage.errors import NotFoundError
+from spark_lineage.errors import CollectorError, NotFoundError
 from spark_lineage.version import __version__
 
 Answer = dict[str, Any]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class QuarantinedError(intake.MalformedError):
@@ -26,6 +30,24 @@ class QuarantinedError(intake.MalformedError):
     def __init__(self, error: intake.MalformedError, number: int) -> None:
         super().__init__(error.faults)
         self.number = number
+
+
+class ForbiddenError(CollectorError):
+    """The token does not reach to these namespaces."""
+
+    def __init__(self, namespaces: set[str]) -> None:
+        super().__init__(f"this token may not write to {', '.join(sorted(namespaces))}")
+
+
+def _namespaces(event: Event) -> set[str]:
+    """Where an event says something: its job's namespace, or those of what it declares."""
+    if event.kind != "DATASET":
+        return {event.job_namespace}
+    return {facts.namespace for facts in event.outputs}
+
+
+def _allowed(event: Event, token: Token | None) -> bool:
+    return token is None or all(token.writes(one) for one in _namespaces(event))
 
 
 def _ours(error: Exception) -> intake.MalformedError:
@@ -37,11 +59,41 @@ def _ours(error: Exception) -> intake.MalformedError:
 class Collector:
     """One collector on one database."""
 
-    def __init__(self, url: str) -> None:
-        self._database = Database(url)
+    def __init__(self, url: str, query_seconds: float = QUERY_SECONDS) -> None:
+        self._database = Database(url, query_seconds)
         self._writer = Writer(self._database)
 
-    def take(self, body: bytes, encoding: str | None = None) -> bool:
+    @property
+    def database(self) -> Database:
+        """Where all is kept."""
+        return self._database
+
+    def ask(
+        self, question: Callable[Concatenate[Connection, P], T], *a: P.args, **k: P.kwargs
+    ) -> T:
+        """Put a question that is a function of a connection, on one state of the store."""
+        with self._database.read() as connection:
+            return question(connection, *a, **k)
+
+    def change(self, what: Callable[Concatenate[Connection, P], T], *a: P.args, **k: P.kwargs) -> T:
+        """Make a change that is a function of a connection, in one transaction."""
+        with self._database.write() as connection:
+            return what(connection, *a, **k)
+
+    def of_dataset(
+        self,
+        question: Callable[Concatenate[Connection, resolve.Dataset, P], T],
+        name: str,
+        namespace: str | None,
+        *a: P.args,
+        **k: P.kwargs,
+    ) -> T:
+        """Put a question about a data set that is named as a person does."""
+        with self._database.read() as connection:
+            found = resolve.dataset(connection, name, namespace)
+            return question(connection, found, *a, **k)
+
+    def take(self, body: bytes, encoding: str | None = None, token: Token | None = None) -> bool:
         """Take one event; False if it is here already.
 
         Raises :class:`QuarantinedError` for one that cannot be used, and
@@ -54,6 +106,8 @@ class Collector:
             event = intake.read(unpacked)
         except intake.MalformedError as error:
             raise self._quarantined(unpacked, error) from None
+        if not _allowed(event, token):
+            raise ForbiddenError(_namespaces(event))
         (outcome,) = self._writer.put([event])
         if isinstance(outcome, BusyError):
             raise outcome
@@ -63,7 +117,13 @@ class Collector:
             raise self._quarantined(unpacked, _ours(outcome)) from outcome
         return outcome
 
-    def take_batch(self, body: bytes, encoding: str | None = None, lines: bool = False) -> Answer:
+    def take_batch(
+        self,
+        body: bytes,
+        encoding: str | None = None,
+        lines: bool = False,
+        token: Token | None = None,
+    ) -> Answer:
         """Take an array of events, or one a line; the answer of OpenLineage's specification.
 
         What is malformed is quarantined and told with its index, the rest is
@@ -80,7 +140,12 @@ class Collector:
         failed: dict[int, Answer] = {}
         for index, item in enumerate(items):
             try:
-                events[index] = intake.read(item)
+                event = intake.read(item)
+                if _allowed(event, token):
+                    events[index] = event
+                else:
+                    reason = str(ForbiddenError(_namespaces(event)))
+                    failed[index] = {"index": index, "reason": reason, "retriable": False}
             except intake.MalformedError as error:
                 failed[index] = self._failed(index, item, error)
         for index, outcome in zip(events, self._writer.put([*events.values()]), strict=True):

@@ -9,8 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from spark_lineage.collector import kinds
+from spark_lineage.collector import kinds, overrides
 from spark_lineage.collector.graph import Node, whole_ids
+from spark_lineage.collector.history import History
 from spark_lineage.collector.store import schema
 from spark_lineage.collector.store.rows import chunks
 from spark_lineage.collector.times import show
@@ -27,9 +28,15 @@ class Steps:
     """
 
     def __init__(
-        self, connection: Connection, nodes: Iterable[Node], numbers: dict[int, int]
+        self,
+        connection: Connection,
+        nodes: Iterable[Node],
+        numbers: dict[int, int],
+        as_of: int | None = None,
     ) -> None:
         self._connection = connection
+        self._history = History(connection, as_of)
+        self._removed = overrides.removed(connection)
         self._numbers = numbers
         every = list(nodes)
         outputs = {node.dataset_id for node in every}
@@ -160,8 +167,12 @@ class Steps:
             query = (
                 select(_def, jobs.c.namespace, jobs.c.name)
                 .join(jobs, jobs.c.id == _def.c.job_id)
-                .where(_def.c.output_id.in_(some), _def.c.closed.is_(None))
+                .where(_def.c.output_id.in_(some))
             )
+            if self._history.when is None:
+                query = query.where(_def.c.closed.is_(None))
+            else:
+                query = query.where(_def.c.id.in_(list(self._history.open_definitions(some))))
             for row in self._connection.execute(query):
                 found[row.output_id].append(row)
         for rows in found.values():
@@ -204,7 +215,7 @@ class Steps:
             query = (
                 select(_stated)
                 .join(_def, _def.c.id == _stated.c.definition_id)
-                .where(_stated.c.column_id.in_(some), _def.c.closed.is_(None))
+                .where(_stated.c.column_id.in_(some))
             )
             for row in self._connection.execute(query):
                 if row.definition_id in open_ones:
@@ -225,10 +236,19 @@ class Steps:
                 .join(_def, _def.c.id == _link.c.definition_id)
                 .join(_c, _c.c.id == _e.c.in_id)
                 .join(_d, _d.c.id == _c.c.dataset_id)
-                .where(_e.c.out_id.in_(some), _e.c.closed.is_(None))
+                .where(_e.c.out_id.in_(some))
                 .order_by(_def.c.last_seen, _def.c.hash)
             )  # fmt: skip
-            newest.update((row.id, row) for row in self._connection.execute(query))
+            if self._history.when is None:
+                query = query.where(_e.c.closed.is_(None))
+            found = self._connection.execute(query).all()
+            if self._history.when is not None:
+                found = self._history.open_edges(list(found))
+            newest.update(
+                (row.id, row)
+                for row in found
+                if (row.out_id, row.in_id, row.kind) not in self._removed
+            )
         for row in newest.values():
             if row.kind in kinds.TABLE_LEVEL:
                 place = self._datasets[row.output_id, row.job_id]

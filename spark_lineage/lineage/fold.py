@@ -10,6 +10,7 @@ from spark_lineage.lineage.column import BARE, DERIVED, NOTHING, Column, Origin,
 from spark_lineage.lineage.datasets import Naming
 from spark_lineage.lineage.expressions import handler_of
 from spark_lineage.lineage.expressions.functions import masked
+from spark_lineage.lineage.function_names import known_name
 from spark_lineage.lineage.gather import Gather
 from spark_lineage.lineage.handlers import ATTRIBUTE, TRANSPARENT
 from spark_lineage.lineage.lanes import IDENTITY, TRANSFORMATION, Lanes, add, union
@@ -20,7 +21,7 @@ from spark_lineage.lineage.rule import rule_of
 from spark_lineage.lineage.rules.unknown import unknown
 from spark_lineage.lineage.sources import Sources
 from spark_lineage.lineage.struct_parts import field_at, struct_parts
-from spark_lineage.plan.node import PlanNode, Record, Shape, number
+from spark_lineage.plan.node import PlanNode, Record, number
 from spark_lineage.plan.walk import plan_rows
 
 log = logging.getLogger(__name__)
@@ -315,22 +316,19 @@ class Fold:
     def struct_part(self, row: list[Any], name: str) -> int | None:
         """The expression of one field of a CreateNamedStruct."""
         children = row[1] or []
+        near: int | None = None
         for index in range(0, len(children) - 1, 2):
-            known = self.literal(children[index])
-            if known == name or (known or "").lower() == name.lower():
-                found: int = children[index + 1]
-                return found
-        return None
+            known = self.literal(children[index]) or ""
+            if known == name:
+                exact: int = children[index + 1]
+                return exact
+            if near is None and known.lower() == name.lower():
+                near = children[index + 1]
+        return near
 
     def function_name(self, row: list[Any]) -> str:
         """The name of a user's function."""
-        shape: Shape = self.shapes[row[0]]
-        for field in ("udfName", "name", "aggregatorName"):
-            position = shape.position.get(field)
-            name = self.record.text(row[position]) if position is not None else None
-            if name:
-                return name
-        return shape.name
+        return known_name(self.record, row) or self.shapes[row[0]].name
 
     def unknown_attribute(self, gather: Gather, ref: int, lane: int) -> None:
         """An attribute that no child gives: a metadata column, else a gap that is told."""

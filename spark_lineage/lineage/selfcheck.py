@@ -65,6 +65,10 @@ _BY_ID: Final = frozenset(
 )
 _OPAQUE: Final = frozenset({"InMemoryRelation", "LogicalRDD", "LogicalQueryStage", "ExternalRDD"})
 _READ: Final = frozenset({""})
+_CARRIED: Final = frozenset({"CARRIED_OVER"})
+#: NEAREST BY is optimized to an aggregate of this name, which packs the right side's whole rows;
+#: they are unpacked under the same ids, so what is needed of them shows above.
+_NEAREST: Final = "__nearest_matches__"
 
 Field = tuple[str, str, str]
 Reasons = frozenset[str] | set[str]
@@ -146,6 +150,9 @@ class Reading:
         subqueries: list[int] = []
         children = set(node.children)
         for field, raw in node.fields():
+            if field == "generatorOutput":
+                # What a generator makes is not what it reads.
+                continue
             for ref in record.refs(raw):
                 kind = record.shape(ref).kind
                 if kind == "P":
@@ -163,7 +170,19 @@ class Reading:
             return
         expr_id = self.record.expr_id(ref)
         reasons = self._uses.get(expr_id) if expr_id is not None else None
+        if self.record.name(ref) == _NEAREST:
+            ref = self._nearest(ref, subqueries)
         self._expression(ref, reasons or _READ, subqueries)
+
+    def _nearest(self, ref: int, subqueries: list[int]) -> int:
+        """Note the packed rows as carried over; gives the expression that ranks them."""
+        function = ref
+        while len(self.record.rows[function][1] or ()) == 1:
+            function = self.record.rows[function][1][0]
+        packed, ranking, *_ = self.record.rows[function][1] or (ref, ref)
+        if packed != ref:
+            self._expression(packed, _CARRIED, subqueries)
+        return ranking
 
     def _positional(self, node: PlanNode) -> None:
         own = node.output()

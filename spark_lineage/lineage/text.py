@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from spark_lineage.lineage.column import Column
+from spark_lineage.lineage.function_names import known_name
 from spark_lineage.plan.node import Record
 
 LIMIT: Final = 2000
@@ -208,7 +209,10 @@ def _row(record: Record, ref: int, columns: Columns, operand: bool) -> list[Item
         return [(children[0], columns, operand)]
     shown = None
     if name in ("PythonUDF", "ScalaUDF", "PythonUDAF", "HiveSimpleUDF", "HiveGenericUDF"):
-        shown = view.text("udfName") or view.text("name")
+        shown = known_name(record, row)
+    if name == "SQLScalarFunction":
+        # The body is a child too: what the user wrote is the call.
+        shown, children = known_name(record, row), view.refs("inputs")
     if name == "StaticInvoke":
         shown = view.text("functionName")
     return [f"{shown or function_text(name)}(", *_commas(children, columns), ")"]
@@ -256,7 +260,7 @@ def _aggregate(record: Record, ref: int, columns: Columns, children: list[int]) 
     view = record.expression(ref)
     function = record.expression(view.refs("aggregateFunction")[0])
     arguments = function.children
-    shown = function.text("name") or function.text("udfName") or function_text(function.class_name)
+    shown = known_name(record, function.row) or function_text(function.class_name)
     if function.class_name in ("First", "Last", "Percentile"):
         arguments = arguments[:1] if function.class_name != "Percentile" else arguments
     if function.class_name == "Count" and all(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -23,6 +24,7 @@ from spark_lineage.collector.store import migrate
 from spark_lineage.errors import CollectorError, ConfigError
 
 BUSY_SECONDS = 10
+QUERY_SECONDS = 30.0
 _ALLOWED = "a path, sqlite:///path/to/file.db or postgresql+psycopg://user@host/name"
 # Any number, the same in all replicas: who holds it writes.
 _WRITER_LOCK = 7_305_146_183
@@ -30,6 +32,10 @@ _WRITER_LOCK = 7_305_146_183
 
 class BusyError(CollectorError):
     """The database does not answer now (locked, full, away): later it may."""
+
+
+class QueryTimeoutError(CollectorError):
+    """A question took longer than it may."""
 
 
 class Database:
@@ -40,7 +46,8 @@ class Database:
     database that cannot be opened or is of another version.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, query_seconds: float = QUERY_SECONDS) -> None:
+        self._query_seconds = query_seconds
         self._lock = threading.RLock()
         parsed = _url(url)
         self.sqlite = parsed.get_backend_name() == "sqlite"
@@ -84,15 +91,24 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection that sees one state throughout; raises :class:`BusyError`."""
+        """A connection that sees one state throughout, and no longer than questions may take.
+
+        Raises :class:`BusyError` and :class:`QueryTimeoutError`.
+        """
         try:
             with self._reading, self.engine.connect() as connection:
                 if self.sqlite:
-                    connection.exec_driver_sql("BEGIN")
+                    with _interrupted_after(connection, self._query_seconds):
+                        connection.exec_driver_sql("BEGIN")
+                        yield connection
                 else:
                     connection.execution_options(isolation_level="REPEATABLE READ")
-                yield connection
+                    most = int(self._query_seconds * 1000)
+                    connection.exec_driver_sql(f"SET LOCAL statement_timeout = {most}")
+                    yield connection
         except (OperationalError, InterfaceError) as error:
+            if "interrupted" in _cause(error) or "statement timeout" in _cause(error):
+                raise QueryTimeoutError(f"over {self._query_seconds:g} s") from error
             raise BusyError(_cause(error)) from error
 
     @contextmanager
@@ -142,6 +158,18 @@ def _shown(url: URL) -> str:
 
 def _cause(error: SQLAlchemyError) -> str:
     return str(getattr(error, "orig", None) or error)
+
+
+@contextmanager
+def _interrupted_after(connection: Connection, seconds: float) -> Iterator[None]:
+    """SQLite looks at the clock every so many steps of a query."""
+    driver: Any = connection.connection.driver_connection
+    deadline = time.monotonic() + seconds
+    driver.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
+    try:
+        yield
+    finally:
+        driver.set_progress_handler(None, 0)
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:

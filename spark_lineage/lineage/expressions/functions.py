@@ -91,6 +91,17 @@ def opaque(gather: Gather, row: list[Any], lane: int) -> int:
     return AGGREGATE if grouped else DERIVED
 
 
+@expression("SQLScalarFunction")
+def sql_function(gather: Gather, row: list[Any], lane: int) -> int:
+    """A function written in SQL: its body is here, over the arguments that it uses."""
+    fold = gather.fold
+    inner = VALUE[lane]
+    if fold.function_name(row).lower() in fold.masking_names:
+        inner |= MASK
+    gather.push(row[fold.shapes[row[0]].position["child"]], inner)
+    return DERIVED
+
+
 @expression("PreciseTimestampConversion")
 def time_window(gather: Gather, row: list[Any], lane: int) -> int:
     """Spark computes a time window's bounds with CASE and arithmetic: all that is its own.

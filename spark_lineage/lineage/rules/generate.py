@@ -57,3 +57,27 @@ def _stack(
         ]
         columns.append(merge(choices) if choices else Column({}, DERIVED))
     return columns
+
+
+@rule("BinBy")
+def bin_by(fold: Fold, node: PlanNode) -> State:
+    """BIN BY: a row for each bin that the row's range touches, its values scaled by the overlap."""
+    child = fold.child(node)
+    state = State({}, child.rows, None, child.issues)
+    state.uses.extend(node.children)
+    bounds = [*node.refs("rangeStart"), *node.refs("rangeEnd")]
+    columns = dict(child.columns)
+    whole, scaled = node.refs("distributeColumns"), node.refs("scaledDistributeColumns")
+    for ref, expr_id in zip(whole, fold.ids(scaled), strict=True):
+        columns[expr_id] = _binned(fold, [ref, *bounds], child, state.uses)
+    for expr_id in fold.ids(node.refs("appendedAttributes")):
+        columns[expr_id] = _binned(fold, bounds, child, state.uses)
+    state.columns = columns
+    fold.depend(state, bounds, FILTER, child)
+    return state
+
+
+def _binned(fold: Fold, refs: list[int], child: State, uses: list[int]) -> Column:
+    gathered = fold.gather(refs, TRANSFORMATION, child.columns, uses)
+    gathered.type = max(gathered.type, DERIVED)
+    return gathered.column(None)

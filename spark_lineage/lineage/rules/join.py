@@ -34,6 +34,14 @@ def as_of_join(fold: Fold, node: PlanNode) -> State:
     return state
 
 
+@rule("NearestByJoin")
+def nearest_by_join(fold: Fold, node: PlanNode) -> State:
+    """What pairs rows is the expression that ranks them; the number of results is a constant."""
+    state = _both(fold, node)
+    fold.depend(state, node.refs("rankingExpression"), JOIN, state)
+    return state
+
+
 @rule("LateralJoin")
 def lateral_join(fold: Fold, node: PlanNode) -> State:
     """The right side is a query over the left side's columns."""

@@ -6,7 +6,7 @@ from spark_lineage.lineage.column import DERIVED, Column, Origin, State
 from spark_lineage.lineage.fold import Fold
 from spark_lineage.lineage.lanes import GROUP_BY
 from spark_lineage.lineage.rule import rule
-from spark_lineage.plan.node import PlanNode
+from spark_lineage.plan.node import PlanNode, number
 
 
 @rule(
@@ -18,6 +18,10 @@ from spark_lineage.plan.node import PlanNode
     "FlatMapCoGroupsInPandas",
     "FlatMapCoGroupsInArrow",
     "FlatMapGroupsInR",
+    "FlatMapGroupsInRWithArrow",
+    "FlatMapGroupsInPandasWithState",
+    "MapPartitionsExternalUDF",
+    "TransformWithStateInPySpark",
     "ScriptTransformation",
 )
 def opaque(fold: Fold, node: PlanNode) -> State:
@@ -46,6 +50,10 @@ def opaque(fold: Fold, node: PlanNode) -> State:
     base = State(below, {})
     for field in ("groupingAttributes", "leftGroup", "rightGroup"):
         fold.depend(merged, node.refs(field), GROUP_BY, base)
+    keys = number(node.raw("groupingAttributesLen"))
+    if keys:
+        # The child gives the keys first.
+        fold.depend(merged, PlanNode(fold.record, node.children[0]).output()[:keys], GROUP_BY, base)
     merged.columns = dict.fromkeys(fold.ids(node.output()), made)
     return merged
 

@@ -16,6 +16,7 @@ from spark_lineage.plan.node import PlanNode
     "RepartitionByExpression",
     "ResolvedHint",
     "ReturnAnswer",
+    "SQLFunctionNode",
     "Subquery",
     "SubqueryAlias",
     "UnresolvedHint",
@@ -34,3 +35,13 @@ def passing(fold: Fold, node: PlanNode) -> State:
 def sample(fold: Fold, node: PlanNode) -> State:
     """Chance, not a column, decides which rows there are."""
     return passing(fold, node)
+
+
+@rule("MultiResult")
+def multi_result(fold: Fold, node: PlanNode) -> State:
+    """Several results of one command: the last one is what is shown."""
+    last = fold.state(node.children[-1])
+    state = State(last.columns, last.rows, fold.order(node.children[-1]), last.issues)
+    for child in node.children:
+        state.outputs.extend(fold.state(child).outputs)
+    return state

@@ -72,6 +72,23 @@ def range_(fold: Fold, node: PlanNode) -> State:
     return State(columns, {})
 
 
+@rule("PythonWorkerLogs")
+def worker_logs(fold: Fold, node: PlanNode) -> State:
+    """What Python workers logged in this session: rows that the engine makes."""
+    return State({i: Column({}, DERIVED, system=True) for i in fold.ids(node.output())}, {})
+
+
+@rule("AttachDistributedSequence")
+def sequence(fold: Fold, node: PlanNode) -> State:
+    """A number for each row, as pandas on Spark wants it for its index."""
+    child = fold.child(node)
+    numbers = fold.ids(node.refs("sequenceAttr"))
+    made = {i: Column({}, DERIVED, Origin("row number"), True) for i in numbers}
+    state = State({**child.columns, **made}, child.rows, None, child.issues)
+    state.uses.extend(node.children)
+    return state
+
+
 @rule("LogicalRDD", "ExternalRDD", "LogicalQueryStage")
 def rdd(fold: Fold, node: PlanNode) -> State:
     """Rows of an RDD: what made them is not in the plan, but may be remembered."""

@@ -9,7 +9,7 @@ from spark_lineage.lineage.rule import rule
 from spark_lineage.plan.node import PlanNode
 
 
-@rule("Union")
+@rule("Union", "SequentialStreamingUnion")
 def union_all(fold: Fold, node: PlanNode) -> State:
     """Column by position, from every branch."""
     branches = [fold.state(child) for child in node.children]

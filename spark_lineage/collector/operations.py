@@ -1,0 +1,246 @@
+"""The operating loop: how good the lineage is, what is to be done, and what people found."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from spark_lineage.collector import checks, overrides
+from spark_lineage.collector.history import named
+from spark_lineage.collector.kinds import TABLE_LEVEL
+from spark_lineage.collector.model import canonical
+from spark_lineage.collector.store import quarantine, schema
+from spark_lineage.collector.times import now, show
+
+Answer = dict[str, Any]
+_r, _j, _claims, _defs = schema.runs, schema.jobs, schema.claims, schema.definitions
+_decisions, _samples, _e = schema.decisions, schema.samples, schema.edges
+ADVICE = {
+    "QUARANTINED": "mend the producer, or replay it once the collector can take it",
+    "UNAVAILABLE": "see the issues; an unknown plan node or an opaque function needs a rule",
+    checks.UNKNOWN: "the schema or the lineage is out of date: run the job that writes the source",
+    checks.TYPE: "the producer says IDENTITY where a cast must be: check its expression",
+    checks.CONFLICT: "jobs write this column from different sources: retire one, or confirm",
+}
+STALE_DAYS = 30
+
+
+def health(connection: Connection, since: int, until: int) -> Answer:
+    """Per job, over the runs that ended between two times: how much of its lineage is known.
+
+    ``coverage`` is the part of its outputs that have column lineage.
+    """
+    query = (
+        select(
+            _j.c.id, _j.c.namespace, _j.c.name, func.count(_r.c.id.distinct()).label("runs"),
+            func.count().label("outputs"),
+            func.count().filter(_defs.c.columns_known).label("covered"),
+            func.count().filter(_defs.c.availability == "PARTIAL").label("partial"),
+            func.count().filter(
+                (_defs.c.availability == "UNAVAILABLE")
+                | (_defs.c.availability.is_(None) & ~_defs.c.columns_known)
+            ).label("unavailable"),
+        )
+        .select_from(_claims)
+        .join(_r, _r.c.id == _claims.c.run_id)
+        .join(_j, _j.c.id == _r.c.job_id)
+        .join(_defs, _defs.c.id == _claims.c.definition_id)
+        .where(_r.c.kind == "RUN", _r.c.last >= since, _r.c.last < until)
+        .group_by(_j.c.id, _j.c.namespace, _j.c.name)
+        .order_by(_j.c.namespace, _j.c.name)
+        .limit(10_000)
+    )  # fmt: skip
+    failures = _by_job(
+        connection.execute(
+            select(_r.c.job_id, func.count())
+            .where(_r.c.state.in_(("FAIL", "ABORT")), _r.c.last >= since, _r.c.last < until)
+            .group_by(_r.c.job_id)
+        )
+    )
+    unexplained = _by_job(
+        connection.execute(
+            select(_r.c.job_id, func.sum(_r.c.unexplained))
+            .where(_r.c.unexplained > 0, _r.c.last >= since, _r.c.last < until)
+            .group_by(_r.c.job_id)
+        )
+    )
+    jobs = [
+        {
+            "job": {"namespace": row.namespace, "name": row.name},
+            "runs": row.runs,
+            "failures": int(failures.get(row.id, 0)),
+            "coverage": round(row.covered / row.outputs, 4),
+            "partial": row.partial,
+            "unavailable": row.unavailable,
+            "unexplained_columns": int(unexplained.get(row.id, 0) or 0),
+        }
+        for row in connection.execute(query)
+    ]
+    return {"from": show(since), "to": show(until), "jobs": jobs, **totals(connection)}
+
+
+def _by_job(rows: Iterable[Any]) -> dict[int, int]:
+    return {row[0]: row[1] for row in rows}
+
+
+def totals(connection: Connection) -> Answer:
+    """The same for all of the store, as one number each: what alarms and metrics watch."""
+    outputs, covered = connection.execute(
+        select(func.count(), func.count().filter(_defs.c.columns_known)).where(
+            _defs.c.closed.is_(None)
+        )
+    ).one()
+    old = now() - STALE_DAYS * 86_400_000_000
+    stale = select(func.count()).where(_defs.c.closed.is_(None), _defs.c.last_seen < old)
+    failed = checks.failed(connection, 1_000)
+    open_ones = select(func.count()).where(schema.quarantine.c.state == quarantine.OPEN)
+    return {
+        "coverage": round(covered / outputs, 4) if outputs else 1.0,
+        "quarantined": int(connection.scalar(open_ones) or 0),
+        "failed_checks": sum(one["rule"] != checks.CONFLICT for one in failed),
+        "conflicts": sum(one["rule"] == checks.CONFLICT for one in failed),
+        "stale_definitions": int(connection.scalar(stale) or 0),
+    }
+
+
+def queue(connection: Connection, limit: int) -> list[Answer]:
+    """What waits for a person, each with what to do; what was decided on is left out."""
+    found: list[Answer] = [
+        {
+            "kind": "QUARANTINED",
+            "key": str(row["number"]),
+            "message": row["faults"][0]["path"] + " " + row["faults"][0]["message"],
+            "detail": {"received": row["received"], "times": row["times"]},
+        }
+        for row in quarantine.rows(connection, limit)
+    ]
+    for one in checks.failed(connection, limit):
+        detail = {key: one[key] for key in ("namespace", "dataset", "column", "source", "job")}
+        found.append(
+            {"kind": one["rule"], "key": one["key"], "message": one["message"], "detail": detail}
+        )
+    found.extend(_unavailable(connection, limit))
+    decided = {(row.kind, row.key) for row in connection.execute(select(_decisions))}
+    return [
+        {**one, "advice": ADVICE[one["kind"]]}
+        for one in found
+        if (one["kind"], one["key"]) not in decided
+    ][:limit]
+
+
+def _unavailable(connection: Connection, limit: int) -> list[Answer]:
+    d = schema.datasets
+    query = (
+        select(_j.c.namespace, _j.c.name, d.c.namespace.label("to"), d.c.name.label("dataset"),
+               _defs.c.detail, _defs.c.last_seen)
+        .select_from(_defs)
+        .join(_j, _j.c.id == _defs.c.job_id)
+        .join(d, d.c.id == _defs.c.output_id)
+        .where(_defs.c.availability == "UNAVAILABLE", _defs.c.closed.is_(None))
+        .order_by(_defs.c.id)
+        .limit(limit)
+    )  # fmt: skip
+    return [
+        {
+            "kind": "UNAVAILABLE",
+            "key": canonical([row.namespace, row.name, row.to, row.dataset]),
+            "message": "; ".join(json.loads(row.detail)["issues"]) or "no column lineage",
+            "detail": {
+                "job": {"namespace": row.namespace, "name": row.name},
+                "namespace": row.to,
+                "dataset": row.dataset,
+                "last_seen": show(row.last_seen),
+            },
+        }
+        for row in connection.execute(query)
+    ]
+
+
+def decide(connection: Connection, kind: str, key: str, by: str, reason: str) -> bool:
+    """Resolve an entry of the queue; False if there is none such."""
+    if not any((one["kind"], one["key"]) == (kind, key) for one in queue(connection, 100_000)):
+        return False
+    if kind == "QUARANTINED":
+        quarantine.settle(connection, int(key), "RESOLVED", who=by, why=reason)
+        return True
+    said = {"by": by, "reason": reason, "time": now()}
+    connection.execute(insert(_decisions), {"kind": kind, "key": key, **said})
+    return True
+
+
+def undecide(connection: Connection, kind: str, key: str) -> bool:
+    """Put it back into the queue."""
+    where = (_decisions.c.kind == kind, _decisions.c.key == key)
+    return connection.execute(delete(_decisions).where(*where)).rowcount > 0
+
+
+def draw(connection: Connection, size: int, seed: int | None = None) -> Answer:
+    """Draw open edges for people to judge: each is as likely as any other."""
+    query = select(_e.c.id).where(_e.c.closed.is_(None), _e.c.kind.not_in(TABLE_LEVEL))
+    gone = overrides.removed(connection)
+    ends = select(_e.c.id, _e.c.out_id, _e.c.in_id, _e.c.kind)
+    hidden = {
+        row.id for row in connection.execute(ends.where(_e.c.out_id.in_([g[0] for g in gone])))
+        if (row.out_id, row.in_id, row.kind) in gone
+    }  # fmt: skip
+    every = [one for one in connection.scalars(query.order_by(_e.c.id)) if one not in hidden]
+    chosen = random.Random(seed).sample(every, min(size, len(every)))
+    sample = f"{show(now())}"
+    edges = named(connection, chosen)
+    for edge in edges:
+        row = {"sample": sample, "edge": canonical(edge)}
+        connection.execute(insert(_samples), row)
+    return sample_of(connection, sample)
+
+
+def judge(connection: Connection, number: int, verdict: str, by: str, reason: str) -> Answer | None:
+    """Keep a verdict (CORRECT, WRONG or UNSURE) on one drawn edge; None if there is none."""
+    said = {"verdict": verdict, "by": by, "reason": reason, "time": now()}
+    done = connection.execute(update(_samples).where(_samples.c.id == number).values(**said))
+    if done.rowcount == 0:
+        return None
+    sample = connection.scalar(select(_samples.c.sample).where(_samples.c.id == number))
+    return sample_of(connection, str(sample))
+
+
+def sample_of(connection: Connection, sample: str | None) -> Answer:
+    """A sample (None: the newest), its verdicts, and the accuracy that they show."""
+    if sample is None:
+        sample = connection.scalar(select(func.max(_samples.c.sample)))
+    query = select(_samples).where(_samples.c.sample == sample).order_by(_samples.c.id)
+    rows = list(connection.execute(query))
+    right = sum(row.verdict == "CORRECT" for row in rows)
+    judged = right + sum(row.verdict == "WRONG" for row in rows)
+    return {
+        "sample": sample,
+        "edges": [
+            {
+                "number": row.id,
+                **json.loads(row.edge),
+                "verdict": row.verdict,
+                "by": row.by,
+                "reason": row.reason,
+            }
+            for row in rows
+        ],
+        "judged": judged,
+        "correct": right,
+        "accuracy": right / judged if judged else None,
+        "interval": wilson(right, judged),
+    }
+
+
+def wilson(right: int, judged: int, z: float = 1.959964) -> list[float] | None:
+    """Wilson's interval of a proportion, by default of 95 %: sound for few and for all right."""
+    if not judged:
+        return None
+    share, zz = right / judged, z * z
+    middle = (share + zz / (2 * judged)) / (1 + zz / judged)
+    spread = share * (1 - share) / judged + zz / (4 * judged * judged)
+    half = z * math.sqrt(spread) / (1 + zz / judged)
+    return [max(0.0, middle - half), min(1.0, middle + half)]

@@ -1,0 +1,154 @@
+"""Edges that people add, remove or confirm: kept over all events, until they undo it.
+
+An added edge is claimed by a job and run of its own, which no event can close; a
+removed one stays in the store and is left out of every answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from spark_lineage.collector import times
+from spark_lineage.collector.model import (
+    ColumnFacts,
+    ColumnPart,
+    DatasetFacts,
+    Event,
+    SourceEdge,
+    digest,
+)
+from spark_lineage.collector.store import definitions, schema, write
+from spark_lineage.collector.store.names import Names, column_digest
+
+JOB_NAMESPACE = "spark-lineage:override"
+ACTIONS = ("ADD", "REMOVE", "CONFIRM")
+_table = schema.overrides
+Answer = dict[str, Any]
+
+
+def put(connection: Connection, said: dict[str, Any]) -> Answer:
+    """Keep an override; ``said`` has the columns of its table but the id and times."""
+    row = {**said, "time": times.now()}
+    number = connection.execute(insert(_table).returning(_table.c.id), row).scalar_one()
+    if said["action"] == "ADD":
+        write.apply(connection, _event(int(number), row))
+    return _one(connection, int(number))
+
+
+def undo(connection: Connection, number: int, by: str) -> Answer | None:
+    """Undo one; None if there is none or it is undone already."""
+    where = (_table.c.id == number, _table.c.undone.is_(None))
+    found = connection.execute(select(_table).where(*where)).first()
+    if found is None:
+        return None
+    change = {"undone": times.now(), "undone_by": by}
+    connection.execute(update(_table).where(_table.c.id == number).values(**change))
+    if found.action == "ADD":
+        _withdraw(connection, number)
+    return _one(connection, number)
+
+
+def rows(connection: Connection, all_of_them: bool = False) -> list[Answer]:
+    """The overrides that stand, or all there ever were; the newest first."""
+    query = select(_table).order_by(_table.c.id.desc())
+    if not all_of_them:
+        query = query.where(_table.c.undone.is_(None))
+    return [_shown(row) for row in connection.execute(query)]
+
+
+def removed(connection: Connection) -> set[tuple[int, int, str]]:
+    """The ends and kinds of the edges that are to be left out."""
+    query = select(_table).where(_table.c.action == "REMOVE", _table.c.undone.is_(None))
+    found: set[tuple[int, int, str]] = set()
+    names: Names | None = None
+    for row in connection.execute(query).all():
+        names = names or Names(connection)
+        out = _column(connection, names, row.namespace, row.dataset, row.column)
+        source = _column(connection, names, row.from_namespace, row.from_dataset, row.from_column)
+        if out is not None and source is not None:
+            found.add((out, source, row.kind))
+    return found
+
+
+def confirmed(connection: Connection) -> set[tuple[Any, ...]]:
+    """The edges that someone confirmed, by names."""
+    query = select(_table).where(_table.c.action == "CONFIRM", _table.c.undone.is_(None))
+    return {
+        (r.namespace, r.dataset, r.column, r.from_namespace, r.from_dataset, r.from_column, r.kind)
+        for r in connection.execute(query)
+    }
+
+
+def _column(
+    connection: Connection, names: Names, namespace: str, dataset: str, path: str | None
+) -> int | None:
+    key = schema.names.c.digest == digest(namespace, dataset)
+    name = connection.scalar(select(schema.names.c.id).where(key))
+    if name is None:
+        return None
+    of = names.dataset(name, times.now())
+    c = schema.columns
+    return connection.scalar(select(c.c.id).where(c.c.digest == column_digest(of, path)))
+
+
+def _event(number: int, row: dict[str, Any]) -> Event:
+    name = f"override {number}"
+    source = SourceEdge(
+        row["column"], row["from_namespace"], row["from_dataset"], row["from_column"] or "",
+        row["kind"], row["masking"], row["reason"],
+    )  # fmt: skip
+    facts = ColumnFacts(row["column"] or "", expression=row["reason"])
+    part = ColumnPart((source,), (facts,) if row["column"] else ())
+    return Event(
+        kind="OVERRIDE",
+        hash=digest(name),
+        body="{}",
+        time=row["time"],
+        type=None,
+        run_id=name,
+        job_namespace=JOB_NAMESPACE,
+        job_name=name,
+        producer=row["by"],
+        outputs=(DatasetFacts(row["namespace"], row["dataset"], True, columns=part),),
+    )
+
+
+def _withdraw(connection: Connection, number: int) -> None:
+    """Take back what an added edge's run claims, and the run."""
+    claims, runs, events = schema.claims, schema.runs, schema.events
+    run_id = f"override {number}"
+    run = connection.scalar(select(runs.c.id).where(runs.c.digest == digest(run_id)))
+    mine = claims.c.run_id == run
+    every = list(connection.scalars(select(claims.c.definition_id).where(mine)))
+    connection.execute(delete(claims).where(mine))
+    definitions.forget(connection, every)
+    connection.execute(delete(runs).where(runs.c.id == run))
+    connection.execute(delete(events).where(events.c.hash == digest(run_id)))
+
+
+def _one(connection: Connection, number: int) -> Answer:
+    return _shown(connection.execute(select(_table).where(_table.c.id == number)).one())
+
+
+def _shown(row: Any) -> Answer:
+    return {
+        "number": row.id,
+        "action": row.action,
+        "namespace": row.namespace,
+        "dataset": row.dataset,
+        "column": row.column,
+        "source": {
+            "namespace": row.from_namespace,
+            "dataset": row.from_dataset,
+            "column": row.from_column,
+        },
+        "type": row.kind,
+        "masking": row.masking,
+        "by": row.by,
+        "reason": row.reason,
+        "time": times.show(row.time),
+        "undone": times.show(row.undone),
+        "undone_by": row.undone_by,
+    }

@@ -1,0 +1,106 @@
+"""What is stated of data sets and jobs: owners, tags, descriptions, by whatever name."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from spark_lineage.collector.model import time_of
+from spark_lineage.collector.store import schema
+from spark_lineage.collector.store.names import Names
+from spark_lineage.collector.store.rows import chunks
+
+_facets, _meanings = schema.facets, schema.meanings
+
+
+def facets(
+    connection: Connection, datasets: Iterable[int], name: str | None = None
+) -> dict[int, dict[str, dict[str, Any]]]:
+    """The newest facets of data sets, stated under any name that meant them at that time."""
+    found: dict[int, dict[str, tuple[str, bool, str]]] = defaultdict(dict)
+    names = Names(connection)
+    wanted = set(datasets)
+    for some in chunks(sorted(wanted)):
+        query = (
+            select(_facets)
+            .join(_meanings, _meanings.c.name_id == _facets.c.owner)
+            .where(_meanings.c.dataset_id.in_(some), _facets.c.kind == "DATASET")
+            .distinct()
+        )
+        if name is not None:
+            query = query.where(_facets.c.name == name)
+        for row in connection.execute(query):
+            dataset = names.dataset(row.owner, time_of(row.order))
+            said = (row.order, row.deleted, row.body)
+            if dataset in wanted and said > found[dataset].get(row.name, ("",)):
+                found[dataset][row.name] = said
+    return {
+        dataset: {
+            key: json.loads(body) for key, (_, deleted, body) in sorted(said.items()) if not deleted
+        }
+        for dataset, said in found.items()
+    }
+
+
+def job_facets(
+    connection: Connection, jobs: Iterable[int], name: str | None = None
+) -> dict[int, dict[str, dict[str, Any]]]:
+    """The newest facets of jobs."""
+    found: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for some in chunks(jobs):
+        query = select(_facets).where(_facets.c.owner.in_(some), _facets.c.kind == "JOB")
+        if name is not None:
+            query = query.where(_facets.c.name == name)
+        for row in connection.execute(query.where(~_facets.c.deleted)):
+            found[row.owner][row.name] = json.loads(row.body)
+    return found
+
+
+def of_datasets(connection: Connection, datasets: Iterable[int]) -> dict[int, list[str]]:
+    """The owners of data sets."""
+    every = facets(connection, datasets, "ownership")
+    return {one: _owners(said["ownership"]) for one, said in every.items() if "ownership" in said}
+
+
+def of_jobs(connection: Connection, jobs: Iterable[int]) -> dict[int, list[str]]:
+    """The owners of jobs."""
+    every = job_facets(connection, jobs, "ownership")
+    return {one: _owners(said["ownership"]) for one, said in every.items()}
+
+
+def _owners(facet: dict[str, Any]) -> list[str]:
+    return sorted({owner["name"] for owner in facet.get("owners") or () if owner})
+
+
+def tags(connection: Connection, datasets: Iterable[int]) -> dict[int, list[dict[str, str]]]:
+    """The tags of data sets and of their columns (``field`` empty: of all of it)."""
+    wanted = sorted(set(datasets))
+    found: dict[int, list[dict[str, str]]] = defaultdict(list)
+    for one, said in facets(connection, wanted, "tags").items():
+        for tag in (said.get("tags") or {}).get("tags") or ():
+            if isinstance(tag, dict) and isinstance(tag.get("key"), str):
+                found[one].append(
+                    {
+                        "field": str(tag.get("field") or ""),
+                        "key": tag["key"],
+                        "value": str(tag.get("value") or ""),
+                        "source": str(tag.get("source") or ""),
+                    }
+                )
+    own = schema.tags
+    for some in chunks(wanted):
+        query = (
+            select(_meanings.c.dataset_id, own.c.field, own.c.key, own.c.value, own.c.by)
+            .join(_meanings, _meanings.c.name_id == own.c.name_id)
+            .where(_meanings.c.dataset_id.in_(some))
+            .order_by(own.c.field, own.c.key)
+        )
+        for row in connection.execute(query):
+            found[row.dataset_id].append(
+                {"field": row.field, "key": row.key, "value": row.value, "source": row.by}
+            )
+    return found
