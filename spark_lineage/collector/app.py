@@ -9,7 +9,15 @@ from dataclasses import dataclass
 
 from fastapi import FastAPI
 
-from spark_lineage.collector import alarms, ask_routes, guard, operations, routes, work_routes
+from spark_lineage.collector import (
+    alarms,
+    ask_routes,
+    guard,
+    marquez_routes,
+    operations,
+    routes,
+    work_routes,
+)
 from spark_lineage.collector.service import Collector
 from spark_lineage.collector.store.engine import QUERY_SECONDS
 from spark_lineage.errors import ConfigError
@@ -67,7 +75,7 @@ def create(db_url: str, settings: Settings | None = None) -> FastAPI:
     app.state.collector = collector
     app.state.alarms = watch
     app.state.counters = guard.Counters()
-    for module in (routes, ask_routes, work_routes):
+    for module in (routes, ask_routes, work_routes, marquez_routes):
         app.include_router(module.router)
     routes.add_errors(app)
     app.add_middleware(

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, or_, select
 from spark_lineage.collector import kinds, overrides
 from spark_lineage.collector.history import History
 from spark_lineage.collector.store import schema
-from spark_lineage.collector.store.rows import chunks
+from spark_lineage.collector.store.rows import among, chunks
 
 _c, _d, _e, _def = schema.columns, schema.datasets, schema.edges, schema.definitions
 Kind = tuple[str, bool]
@@ -167,7 +167,7 @@ class _Walker:
         wholes = whole_ids(self._connection, {walk.nodes[node].dataset_id for node in frontier})
         asked = set(kin).union(wholes.values())
         by_end: dict[int, list[Edge]] = defaultdict(list)
-        for edge in self._open(self._near.in_(some) for some in chunks(asked)):
+        for edge in self._open([among(self._connection, self._near, asked)]):
             by_end[edge.out_id if self._up else edge.in_id].append(edge)
         targets = {edge.output_id for edges in by_end.values() for edge in edges}
         self._wholes = set(whole_ids(self._connection, targets).values())
@@ -194,21 +194,20 @@ class _Walker:
         """Each column id that stands for a frontier node: itself, what holds it, what it holds."""
         kin: dict[int, list[int]] = {node: [node] for node in frontier}
         other = _c.alias("other")
-        for some in chunks(frontier):
-            query = (
-                select(_c.c.id, _c.c.path, other.c.id, other.c.path)
-                .join(
-                    other,
-                    (other.c.dataset_id == _c.c.dataset_id)
-                    & (other.c.root == _c.c.root)
-                    & (other.c.id != _c.c.id)
-                    & ~other.c.whole,
-                )
-                .where(_c.c.id.in_(some), ~_c.c.whole)
+        query = (
+            select(_c.c.id, _c.c.path, other.c.id, other.c.path)
+            .join(
+                other,
+                (other.c.dataset_id == _c.c.dataset_id)
+                & (other.c.root == _c.c.root)
+                & (other.c.id != _c.c.id)
+                & ~other.c.whole,
             )
-            for node, path, relative, its_path in self._connection.execute(query):
-                if (path + ".").startswith(its_path + ".") or its_path.startswith(path + "."):
-                    kin.setdefault(relative, []).append(node)
+            .where(among(self._connection, _c.c.id, frontier), ~_c.c.whole)
+        )
+        for node, path, relative, its_path in self._connection.execute(query):
+            if (path + ".").startswith(its_path + ".") or its_path.startswith(path + "."):
+                kin.setdefault(relative, []).append(node)
         return kin
 
     def _open(self, wheres: Iterable[ColumnElement[bool]]) -> Iterable[Edge]:
@@ -290,30 +289,30 @@ class _Walker:
 
 def nodes(connection: Connection, ids: Iterable[int]) -> list[Node]:
     """The columns with these ids, in the order of ``ids``."""
-    found: dict[int, Node] = {}
     wanted = list(ids)
-    for some in chunks(wanted):
-        query = (
-            select(
-                _c.c.id, _c.c.dataset_id, _d.c.namespace, _d.c.name, _c.c.path, _c.c.whole,
-                _c.c.type, _c.c.position,
-            )
-            .join(_d, _d.c.id == _c.c.dataset_id)
-            .where(_c.c.id.in_(some))
-        )  # fmt: skip
-        for row in connection.execute(query):
-            path = None if row.whole else row.path
-            found[row.id] = Node(
-                row.id, row.dataset_id, row.namespace, row.name, path, row.type, row.position
-            )
+    query = (
+        select(
+            _c.c.id, _c.c.dataset_id, _d.c.namespace, _d.c.name, _c.c.path, _c.c.whole,
+            _c.c.type, _c.c.position,
+        )
+        .join(_d, _d.c.id == _c.c.dataset_id)
+        .where(among(connection, _c.c.id, wanted))
+    )  # fmt: skip
+    found = {
+        number: Node(number, dataset, namespace, name, None if whole else path, kind, position)
+        for number, dataset, namespace, name, path, whole, kind, position in connection.execute(
+            query
+        )
+    }
     return [found[one] for one in wanted if one in found]
 
 
 def whole_ids(connection: Connection, datasets: Iterable[int]) -> dict[int, int]:
     """For each data set the id of the row that stands for all of it (-1 where it has none)."""
     found = dict.fromkeys(datasets, -1)
-    for some in chunks(found):
-        query = select(_c.c.dataset_id, _c.c.id).where(_c.c.dataset_id.in_(some), _c.c.whole)
+    if found:
+        query = select(_c.c.dataset_id, _c.c.id)
+        query = query.where(among(connection, _c.c.dataset_id, found), _c.c.whole)
         found.update((row[0], row[1]) for row in connection.execute(query))
     return found
 

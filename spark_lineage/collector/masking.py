@@ -28,10 +28,14 @@ _PAIR = re.compile(
 _BEARER = re.compile(r"\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
 _SUSPICIOUS = re.compile(rf"{_WORDS}|token|\bsig=|://[^\s/@\"]+@|bearer|basic", re.IGNORECASE)
 
+# Looked for first, since an expression of many words is slow over a long text.
+_HINTS = ("pass", "pwd", "secret", "token", "key", "cred", "auth", "sig", "bearer", "basic", "@")
+
 
 def suspicious(text: str) -> bool:
     """Whether there may be a secret in a text at all: most events have none, and this is quick."""
-    return _SUSPICIOUS.search(text) is not None
+    low = text.lower()
+    return any(hint in low for hint in _HINTS) and _SUSPICIOUS.search(text) is not None
 
 
 def masked(value: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from sqlalchemy.exc import DataError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
@@ -240,6 +241,11 @@ def add_errors(app: FastAPI) -> None:
         content = {"message": "the request is not as it must be", "detail": detail}
         body = json.dumps(content, ensure_ascii=True).encode()
         return Response(body, status_code=422, media_type="application/json")
+
+    @app.exception_handler(DataError)
+    async def no_value(_request: Request, _error: DataError) -> Response:
+        message = "a value is none that the database can hold (a NUL, or a number too great)"
+        return JSONResponse({"message": message}, status_code=422)
 
     @app.exception_handler(ForbiddenError)
     async def forbidden(_request: Request, error: ForbiddenError) -> Response:

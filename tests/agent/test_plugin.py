@@ -148,8 +148,12 @@ class _Absent:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                outer.received.append(self.rfile.read(int(self.headers["Content-Length"])))
-                self.send_response(201)
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                # A target that takes single events only.
+                single = self.path == "/api/v1/lineage"
+                if single:
+                    outer.received.append(body)
+                self.send_response(201 if single else 404)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 

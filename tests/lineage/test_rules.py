@@ -45,7 +45,7 @@ def v2_table(build: Builder, name: str, columns: list[str]) -> tuple[int, list[i
     catalog = {"c": text("Catalog"), "class": text("org.example.Catalog"), "name": text("lake")}
     identifier = {"c": text("Identifier"), "namespace": [text("db")], "name": text(name)}
     fields = "table output catalog identifier options"
-    row = (table, attributes, catalog, identifier, {"map": []})
+    row: tuple[Any, ...] = (table, attributes, catalog, identifier, {"map": []})
     return plan(build, "DataSourceV2Relation", fields, [], attributes, *row), attributes
 
 
@@ -60,7 +60,7 @@ def test_replace_where_takes_its_rows_from_the_query_only() -> None:
     query = build.project(chosen, [more, kept], [x_made, y_made])
     fields = "table deleteExpr query writeOptions isByName write analyzedQuery"
     replaced = greater(build, y, build.literal(1))
-    row = (target, replaced, query, {"map": []}, False, None, None)
+    row: tuple[Any, ...] = (target, replaced, query, {"map": []}, False, None, None)
     root = plan(build, "OverwriteByExpression", fields, [query], [], *row)
     found = told(build.record(root))
     assert [(i.dataset.name) for i in found.inputs] == ["default.t"]

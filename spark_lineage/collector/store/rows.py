@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Table,
+    any_,
+    cast,
+    func,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 T = TypeVar("T")
@@ -83,3 +94,12 @@ def upsert_span(connection: Connection, table: Table, rows: Sequence[dict[str, A
         ),
         list(rows),
     )
+
+
+def among(connection: Connection, column: ColumnElement[int], ids: Iterable[int]) -> Any:
+    """``column`` is one of ``ids``, sent as one value: a long list is costly to put together."""
+    every = list(ids)
+    if connection.dialect.name == "postgresql":
+        return column == any_(cast(every, ARRAY(BigInteger)))
+    given = func.json_each(json.dumps(every)).table_valued("value")
+    return column.in_(select(given.c.value))

@@ -141,7 +141,8 @@ columns = Table(
     Column("position", Integer),
     # Whether a schema has it, not only lineage.
     Column("stated", Boolean, nullable=False, default=False),
-    Index("columns_of_dataset", "dataset_id"),
+    Index("columns_of_dataset", "dataset_id", "whole"),
+    Index("columns_of_root", "dataset_id", "root"),
 )
 schema_versions = Table(
     "schema_versions",

@@ -318,7 +318,7 @@ _SET_OPERATIONS = (
     ("EXCEPT", ("subtract", "")),
     ("EXCEPT ALL", ("exceptAll", "")),
 )
-_STEPS = (
+STEPS = (
     *("filter", "project", "extend", "window", "group", "join"),
     *("combine", "distinct", "top", "explode", "rollup", "unpivot", "pivot"),
 )
@@ -330,10 +330,16 @@ def texts(items: list[str]) -> str:
 
 
 @st.composite
-def programs(draw: Any, most_steps: int = 5) -> Program:
-    """Programs of up to this many steps over the tables."""
+def programs(draw: Any, kind: str | None = None, before: int = 2, after: int = 2) -> Program:
+    """Programs over the tables with a step of this kind, and up to so many before and after it."""
     writer = _Writer(draw)
     writer.base()
-    for name in draw(st.lists(st.sampled_from(_STEPS), min_size=2, max_size=most_steps)):
+    any_steps = st.sampled_from(STEPS)
+    names = [
+        *draw(st.lists(any_steps, max_size=before)),
+        kind or draw(any_steps),
+        *draw(st.lists(any_steps, max_size=after)),
+    ]
+    for name in names:
         getattr(writer, name)(writer.narrow(writer.steps[-1]))
     return Program(tuple(writer.steps))

@@ -14,6 +14,10 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 final class ParsedFacts {
 
   private static final int MOST_NODES = 20_000;
+  private static final int MOST_BELOW = 100;
+
+  /** How Spark describes an action that came by SparkSession.sql, which has one statement. */
+  private static final String BY_SQL = "sql at ";
   private static final String STAR = "org.apache.spark.sql.catalyst.analysis.Star";
   private static final Pattern STATEMENT =
       Pattern.compile(
@@ -32,8 +36,36 @@ final class ParsedFacts {
     if (text == null) {
       text = textOf(parsed);
     }
+    if (text == null && description != null && description.startsWith(BY_SQL)) {
+      text = textBelow(analyzed);
+    }
     boolean statement = description != null && STATEMENT.matcher(description).matches();
     return text == null && statement ? description : text;
+  }
+
+  /**
+   * Commands that the analyzer rewrites lose their text on 4.x, the query below them keeps it: the
+   * text of the whole statement, unless it came from a view.
+   */
+  private static String textBelow(LogicalPlan analyzed) {
+    Deque<Object> stack = new ArrayDeque<>();
+    if (analyzed != null) {
+      stack.push(analyzed);
+    }
+    for (int looked = 0; !stack.isEmpty() && looked < MOST_BELOW; looked++) {
+      TreeNode<?> node = (TreeNode<?>) stack.pop();
+      String text = textOf(node);
+      if (text != null && SparkCompat.callOption(node.origin(), "objectType") == null) {
+        return text;
+      }
+      if (!Shape.of(node).simpleName.equals("View")) {
+        pushTrees(SparkCompat.children(node), stack, 0);
+        for (Object inner : SparkCompat.list(SparkCompat.call(node, "innerChildren"))) {
+          pushTrees(inner, stack, 0);
+        }
+      }
+    }
+    return null;
   }
 
   private static String textOf(TreeNode<?> plan) {
