@@ -45,9 +45,11 @@ def test_a_module_imports_only_from_its_left(path: Path) -> None:
 
 
 def test_no_file_has_grown_past_500_lines() -> None:
+    # A migration is written by Alembic once and never again: it grows no more.
     long = [
         f"{path}: {count}"
         for path in [*FILES, *PACKAGE.parent.joinpath("jvm_bridge").rglob("*.java")]
-        if (count := len(path.read_text().splitlines())) >= 500
+        if "migrations/versions" not in str(path)
+        and (count := len(path.read_text().splitlines())) >= 500
     ]
     assert long == []
