@@ -29,6 +29,9 @@ def command(
     port: Annotated[int, typer.Option(help="The port to try first.")] = 8765,
 ) -> None:
     """Run a small Spark job and show the lineage of what it wrote."""
+    # Ended by whatever runs us, the collector that we started ends too.
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, _end)
     with (
         tempfile.TemporaryDirectory(prefix="spark-lineage-demo-") as folder,
         _collector(Path(folder), port) as url,
@@ -43,6 +46,10 @@ def command(
         typer.echo(f"  spark-lineage impact orders.amount --url {url}")
         with contextlib.suppress(KeyboardInterrupt):
             signal.pause()
+
+
+def _end(number: int, _: object) -> None:
+    sys.exit(128 + number)
 
 
 @contextlib.contextmanager

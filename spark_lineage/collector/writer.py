@@ -70,7 +70,7 @@ class Writer:
     def _all_or_each(self, events: list[Event]) -> list[Outcome]:
         try:
             with self._database.write() as connection:
-                return [write.apply(connection, event) for event in events]
+                return list(write.apply_all(connection, events))
         except BusyError as error:
             return [error] * len(events)
         except Exception as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -89,7 +90,7 @@ def test_a_database_that_is_busy_makes_all_retriable(
     def busy(*_: object) -> bool:
         raise BusyError("database is locked")
 
-    monkeypatch.setattr("spark_lineage.collector.store.write.apply", busy)
+    monkeypatch.setattr("spark_lineage.collector.store.write.apply_all", busy)
     answer = collector.take_batch(json.dumps([event(run=1), event(run=2)]).encode())
     assert answer["summary"]["retriable"] == 2
     assert [one["retriable"] for one in answer["failed_events"]] == [True, True]
@@ -100,14 +101,14 @@ def test_one_event_at_fault_takes_no_other_with_it(
 ) -> None:
     from spark_lineage.collector.store import write
 
-    real = write.apply
+    real = write.apply_all
 
-    def picky(connection: object, one: object) -> bool:
-        if getattr(one, "job_name", "") == "bad":
+    def picky(connection: Any, every: list[Any]) -> list[bool]:
+        if any(one.job_name == "bad" for one in every):
             raise KeyError("ours")
-        return real(connection, one)  # type: ignore[arg-type]
+        return real(connection, every)
 
-    monkeypatch.setattr("spark_lineage.collector.store.write.apply", picky)
+    monkeypatch.setattr("spark_lineage.collector.store.write.apply_all", picky)
     batch = [event(run=1), event(run=2, job="bad"), event(run=3)]
     answer = collector.take_batch(json.dumps(batch).encode())
     assert [one["index"] for one in answer["failed_events"]] == [1]
@@ -122,7 +123,7 @@ def test_replay_of_what_was_our_fault(
         raise KeyError("ours")
 
     with monkeypatch.context() as patch:
-        patch.setattr("spark_lineage.collector.store.write.apply", broken)
+        patch.setattr("spark_lineage.collector.store.write.apply_all", broken)
         with pytest.raises(QuarantinedError) as caught:
             collector.take(json.dumps(writes("t", {"a": ["IDENTITY s.x"]})).encode())
     number = caught.value.number

@@ -119,7 +119,7 @@ def test_a_database_that_is_busy(url: str, monkeypatch: pytest.MonkeyPatch) -> N
     def busy(*_: object) -> bool:
         raise BusyError("database is locked")
 
-    monkeypatch.setattr("spark_lineage.collector.store.write.apply", busy)
+    monkeypatch.setattr("spark_lineage.collector.store.write.apply_all", busy)
     answer = httpx.post(url + LINEAGE, json=event(run=909), trust_env=False)
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -243,6 +244,23 @@ def test_any_order_of_renames_swaps_and_links(data: st.DataObject, expected: Jso
     order = data.draw(st.permutations(range(len(events))))
     again = data.draw(st.lists(st.sampled_from(range(len(events))), max_size=4))
     assert _graph(events[place] for place in [*order, *again]) == expected
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(data=st.data())
+def test_batches_give_what_single_events_give(data: st.DataObject, expected: Json) -> None:
+    events = data.draw(st.permutations(_hard_set()))
+    size = data.draw(st.integers(2, len(events)))
+    _graph([])
+    for place in range(0, len(events), size):
+        some = json.dumps(events[place : place + size]).encode()
+        assert _KEPT[0].take_batch(some)["status"] == "success"
+    assert _KEPT[0].graph() == expected
 
 
 _NAMES = ("a", "b", "c")

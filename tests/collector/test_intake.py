@@ -207,7 +207,7 @@ def test_a_fault_of_ours_is_quarantined_not_sent_again(
     def broken(*_: object) -> bool:
         raise KeyError("ours")
 
-    monkeypatch.setattr("spark_lineage.collector.store.write.apply", broken)
+    monkeypatch.setattr("spark_lineage.collector.store.write.apply_all", broken)
     with pytest.raises(QuarantinedError, match="could not be stored: KeyError"):
         collector.take(json.dumps(event()).encode())
     assert collector.health()["quarantined"] == 1

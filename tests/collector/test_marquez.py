@@ -49,8 +49,7 @@ def test_datasets(client: MarquezClient) -> None:
     told = client.list_datasets("db")
     assert told["totalCount"] == len(told["datasets"]) == 4
     one = client.get_dataset("db", TABLE)
-    first = one["fields"][0]
-    assert (first["name"], first["type"]) == ("customer_id", "integer")
+    assert next((f["name"], f["type"]) for f in one["fields"]) == ("customer_id", "integer")
     assert client.get_dataset("postgres://h:5432", "o#ü:2")["name"] == "o#ü:2"
     # By another name.
     assert client.get_dataset("file", "/warehouse/customer_summary")["name"] == TABLE

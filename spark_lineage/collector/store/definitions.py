@@ -8,6 +8,7 @@ says something closes what it no longer has; nothing else ever closes an edge.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, union, update
@@ -23,8 +24,33 @@ _edges = schema.edges
 _definition_edges = schema.definition_edges
 
 
+@dataclass
+class Pending:
+    """What is to be brought up to date once, for all events of a transaction."""
+
+    runs: set[int] = field(default_factory=set)
+    seen: set[int] = field(default_factory=set)
+    places: set[tuple[int, int]] = field(default_factory=set)
+
+    def settle(self, connection: Connection, names: Names) -> None:
+        """Bring it up to date."""
+        for run in sorted(self.runs):
+            _settle_run(connection, names, run, self)
+        self.runs.clear()
+        for definition in sorted(self.seen):
+            see(connection, definition)
+        for job, output in sorted(self.places):
+            closing.close(connection, job, output)
+        self.seen.clear()
+        self.places.clear()
+
+
 def settle(connection: Connection, names: Names, run: int) -> None:
     """Derive again what the run's claims define, and what they open and close."""
+    Pending({run}).settle(connection, names)
+
+
+def _settle_run(connection: Connection, names: Names, run: int, pending: Pending) -> None:
     stands = connection.execute(select(schema.runs).where(schema.runs.c.id == run)).one()
     claims = connection.execute(
         select(_claims, schema.parts.c.hash, schema.parts.c.body)
@@ -35,7 +61,7 @@ def settle(connection: Connection, names: Names, run: int) -> None:
         return
     inputs = _inputs(connection, run)
     for claim in claims:
-        _Claim(connection, names, stands, claim, inputs).settle()
+        _Claim(connection, names, stands, claim, inputs).settle(pending)
 
 
 def _inputs(connection: Connection, run: int) -> list[Identity]:
@@ -82,7 +108,7 @@ class _Claim:
         names.meanings([*(ids[one] for one in self._sources.union(inputs)), claim.name_id])
         self._output = names.dataset(claim.name_id, self._time)
 
-    def settle(self) -> None:
+    def settle(self, pending: Pending) -> None:
         run, claim, part = self._run, self._claim, self._part
         definition = self._definition()
         succeeded = run.state in ("COMPLETE", "DECLARED")
@@ -102,14 +128,10 @@ class _Claim:
             return
         connection = self._connection
         connection.execute(update(_claims).where(_claims.c.id == claim.id).values(**new))
-        if claim.definition_id is not None and claim.definition_id != definition:
-            see(connection, claim.definition_id)
-        see(connection, definition)
-        places = {(run.job_id, self._output)}
+        pending.seen.update(one for one in (claim.definition_id, definition) if one is not None)
+        pending.places.add((run.job_id, self._output))
         if claim.job_id is not None:
-            places.add((claim.job_id, claim.output_id))
-        for job, output in sorted(places):
-            closing.close(connection, job, output)
+            pending.places.add((claim.job_id, claim.output_id))
 
     def _definition(self) -> int:
         inputs = self._inputs

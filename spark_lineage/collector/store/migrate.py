@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 SCRIPTS = Path(__file__).parent / "migrations"
-HEAD = "0002"
+HEAD = "0003"
 
 
 def version(connection: Connection) -> str | None:

@@ -32,6 +32,7 @@ class Names:
         self._ids: dict[Identity, int] = {}
         self._meanings: dict[int, list[tuple[int, int]]] = {}
         self._aliases: list[tuple[re.Pattern[str], str]] | None = None
+        self._used: set[int] = set()
         self.seeds: set[int] = set()
 
     def ids(self, identities: Iterable[Identity]) -> dict[Identity, int]:
@@ -74,7 +75,8 @@ class Names:
     def use(self, identities: Iterable[Identity]) -> None:
         """Note that names are used, not only linked to: that may change how one is shown."""
         ids, table = self.ids(identities), schema.names
-        wanted = [ids[one] for one in identities]
+        wanted = {ids[one] for one in identities} - self._used
+        self._used |= wanted
         for some in rows.chunks(wanted):
             query = select(table.c.id).where(table.c.id.in_(some), ~table.c.used)
             fresh = list(self._connection.scalars(query))

@@ -30,9 +30,27 @@ from spark_lineage.collector.store import (
 
 def apply(connection: Connection, event: Event) -> bool:
     """Take one event in; False if just this event is here already."""
+    return apply_all(connection, [event])[0]
+
+
+def apply_all(connection: Connection, events: list[Event]) -> list[bool]:
+    """Take events in, in one transaction; for each whether it was new.
+
+    What is derived from them is derived once for all, where one run or one job
+    has several.
+    """
+    known, pending = names.Names(connection), definitions.Pending()
+    done = [_apply(connection, event, known, pending) for event in events]
+    pending.settle(connection, known)
+    return done
+
+
+def _apply(
+    connection: Connection, event: Event, known: names.Names, pending: definitions.Pending
+) -> bool:
     if not _keep(connection, event):
         return False
-    known = names.Names(connection)
+    known.seeds.clear()
     run = _run(connection, event)
     learned = learn.facts(connection, event, run.id, known)
     _inputs(connection, event, run.id, known)
@@ -48,7 +66,7 @@ def apply(connection: Connection, event: Event) -> bool:
     for name in sorted(learned.schemas):
         for dataset in sorted({one for _, one in known.meanings([name])[name]}):
             versions.derive(connection, known, dataset)
-    definitions.settle(connection, known, run.id)
+    pending.runs.add(run.id)
     return True
 
 

@@ -18,17 +18,13 @@ _ORDER = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 _TABLES = (
     "aliases",
     "datasets",
-    "decisions",
     "events",
     "facets",
     "jobs",
     "losses",
     "names",
-    "overrides",
     "parts",
     "quarantine",
-    "samples",
-    "tokens",
     "columns",
     "definitions",
     "job_edges",
@@ -39,7 +35,6 @@ _TABLES = (
     "runs",
     "schema_versions",
     "symlinks",
-    "tags",
     "claims",
     "definition_columns",
     "edges",
@@ -67,15 +62,6 @@ def upgrade() -> None:
         sa.Column("ended", sa.BigInteger(), nullable=True),
         sa.Column("ghost", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
-    )
-    op.create_table(
-        "decisions",
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("key", sa.Text(), nullable=False),
-        sa.Column("by", sa.Text(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("time", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("kind", "key"),
     )
     op.create_table(
         "events",
@@ -137,25 +123,6 @@ def upgrade() -> None:
         sa.UniqueConstraint("digest"),
     )
     op.create_table(
-        "overrides",
-        sa.Column("id", _ID, nullable=False),
-        sa.Column("action", sa.Text(), nullable=False),
-        sa.Column("namespace", sa.Text(), nullable=False),
-        sa.Column("dataset", sa.Text(), nullable=False),
-        sa.Column("column", sa.Text(), nullable=True),
-        sa.Column("from_namespace", sa.Text(), nullable=False),
-        sa.Column("from_dataset", sa.Text(), nullable=False),
-        sa.Column("from_column", sa.Text(), nullable=True),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("masking", sa.Boolean(), nullable=False),
-        sa.Column("by", sa.Text(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("time", sa.BigInteger(), nullable=False),
-        sa.Column("undone_by", sa.Text(), nullable=True),
-        sa.Column("undone", sa.BigInteger(), nullable=True),
-        sa.PrimaryKeyConstraint("id"),
-    )
-    op.create_table(
         "parts",
         sa.Column("id", _ID, nullable=False),
         sa.Column("hash", sa.Text(), nullable=False),
@@ -177,28 +144,6 @@ def upgrade() -> None:
         sa.Column("body", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("hash"),
-    )
-    op.create_table(
-        "samples",
-        sa.Column("id", _ID, nullable=False),
-        sa.Column("sample", sa.Text(), nullable=False),
-        sa.Column("edge", sa.Text(), nullable=False),
-        sa.Column("verdict", sa.Text(), nullable=True),
-        sa.Column("by", sa.Text(), nullable=True),
-        sa.Column("reason", sa.Text(), nullable=True),
-        sa.Column("time", sa.BigInteger(), nullable=True),
-        sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("sample", "edge"),
-    )
-    op.create_table(
-        "tokens",
-        sa.Column("hash", sa.Text(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("scope", sa.Text(), nullable=False),
-        sa.Column("namespaces", sa.Text(), nullable=False),
-        sa.Column("created", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("hash"),
-        sa.UniqueConstraint("name"),
     )
     op.create_table(
         "columns",
@@ -373,20 +318,6 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("digest"),
-    )
-    op.create_table(
-        "tags",
-        sa.Column("name_id", _ID, nullable=False),
-        sa.Column("field", sa.Text(), nullable=False),
-        sa.Column("key", sa.Text(), nullable=False),
-        sa.Column("value", sa.Text(), nullable=False),
-        sa.Column("by", sa.Text(), nullable=False),
-        sa.Column("time", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["name_id"],
-            ["names.id"],
-        ),
-        sa.PrimaryKeyConstraint("name_id", "field", "key"),
     )
     op.create_table(
         "claims",
