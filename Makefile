@@ -74,8 +74,14 @@ test-spark smoke:
 	@echo "make $@: name the version: make $@ SPARK=3.5.9"; exit 2
 endif
 
+# Those over TPC queries need their folder: make bench TPC=path
 bench: jar
 	$(BIN)/python benchmarks/capture.py
+	$(BIN)/python benchmarks/engine.py $(if $(TPC),--tpc $(TPC),--no-tpc)
+ifdef TPC
+	$(BIN)/python benchmarks/selfcheck.py --tpc $(TPC)
+	$(BIN)/python benchmarks/overhead.py --tpc $(TPC)
+endif
 
 wheel: jar
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

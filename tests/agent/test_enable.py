@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.support.jobs import Jobs
-from tests.support.validation import validate
 
 HEAD = """
     import os, sys
@@ -53,8 +52,6 @@ def test_a_live_session_reports_from_enable_on_and_ends_without_stop(jobs: Jobs)
     assert "flushed True" in done.stdout
     # Application START, START and COMPLETE of the one query so far.
     assert "written 3" in done.stdout
-    for event in done.events:
-        validate(event)
     assert done.writing("/before") == []
     assert [e["eventType"] for e in done.writing("/after")] == ["START", "COMPLETE"]
     assert [e["eventType"] for e in done.writing("/last")] == ["START", "COMPLETE"]

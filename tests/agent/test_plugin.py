@@ -11,7 +11,6 @@ import pytest
 
 from spark_lineage.agent import jar
 from tests.support.jobs import PLUGIN, Finished, Jobs
-from tests.support.validation import validate
 
 SCRIPT = """
     import sys
@@ -38,8 +37,6 @@ def finished(module_jobs: Jobs) -> Finished:
 def test_a_script_without_stop_ends_and_all_its_events_arrive(finished: Finished) -> None:
     assert finished.code == 0, finished.stderr
     assert "rows 10" in finished.stdout
-    for event in finished.events:
-        validate(event)
     runs: dict[str, list[str]] = {}
     for event in finished.events:
         runs.setdefault(event["run"]["runId"], []).append(event["eventType"])
@@ -130,8 +127,6 @@ def test_without_any_python_the_records_are_kept_and_replayed(jobs: Jobs) -> Non
     )
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
     events = jobs.read()
-    for event in events:
-        validate(event)
     assert len([e for e in events if e["eventType"] == "FAIL"]) == 1
     assert [
         e["eventType"] for e in events if any(o["name"].endswith("numbers") for o in e["outputs"])

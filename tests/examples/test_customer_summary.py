@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.support.jobs import Finished, Jobs
-from tests.support.validation import validate
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_summary.py"
 
@@ -49,8 +48,6 @@ def _sources(fields: list[dict[str, Any]], kind: str) -> list[str]:
 @pytest.mark.smoke
 def test_the_example_reports_its_lineage_by_configuration_alone(finished: Finished) -> None:
     assert finished.code == 0, finished.stderr
-    for event in finished.events:
-        validate(event)
 
     complete = [
         event

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.validation import validate
+
 PLUGIN = "io.sparklineage.LineagePlugin"
 
 
@@ -127,7 +129,10 @@ class Jobs:
         return Finished(done.returncode, done.stdout, done.stderr, self.read())
 
     def read(self) -> list[dict[str, Any]]:
-        """The events that are in the file by now."""
+        """The events that are in the file by now, each of them valid."""
         if not self.events.exists():
             return []
-        return [json.loads(line) for line in self.events.read_text().splitlines()]
+        events = [json.loads(line) for line in self.events.read_text().splitlines()]
+        for event in events:
+            validate(event)
+        return events
