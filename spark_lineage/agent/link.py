@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
+import weakref
 from typing import Any
 
 from spark_lineage.agent import jar
@@ -24,7 +25,8 @@ CONNECT_HINT = (
     "'spark-lineage submit-args' prints"
 )
 
-_loaders: dict[int, Any] = {}
+# By gateway, which is the JVM: one loader for each, for as long as it lives.
+_loaders: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -139,13 +141,13 @@ def _load_class(loader: Any) -> Any:
 def _own_loader(context: Any, parent: Any) -> Any:
     gateway = context._gateway
     with _lock:
-        loader = _loaders.get(id(gateway))
+        loader = _loaders.get(gateway)
         if loader is None:
             jvm = gateway.jvm
             urls = gateway.new_array(jvm.java.net.URL, 1)
             urls[0] = jvm.java.io.File(str(jar.path())).toURI().toURL()
             loader = jvm.java.net.URLClassLoader(urls, parent)
-            _loaders[id(gateway)] = loader
+            _loaders[gateway] = loader
         return loader
 
 

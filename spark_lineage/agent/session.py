@@ -47,7 +47,8 @@ class _Session:
     thread: threading.Thread | None
 
 
-_sessions: dict[int, _Session] = {}
+# By gateway, which is the JVM.
+_sessions: dict[Any, _Session] = {}
 _lock = threading.RLock()
 _error: RunError | None = None
 _hooked = False
@@ -62,7 +63,7 @@ def enable(spark: Any, options: Mapping[str, Any]) -> Reporter:
     if not settings.enabled:
         return Reporter(application, target, "off (spark.lineage.enabled is false)")
     with _lock:
-        known = _sessions.get(id(context._gateway))
+        known = _sessions.get(context._gateway)
         link = known.link if known else connect(context)
         link.configure(_limits(settings))
         link.install(context._jsc.sc())
@@ -74,7 +75,7 @@ def enable(spark: Any, options: Mapping[str, Any]) -> Reporter:
             return known.reporter
         logging.getLogger("spark_lineage").setLevel(settings.log_level)
         session = _begin(link, settings, application, target)
-        _sessions[id(context._gateway)] = session
+        _sessions[context._gateway] = session
         _hook()
         return session.reporter
 
@@ -94,7 +95,7 @@ def disable(spark: Any) -> None:
     """See :func:`spark_lineage.disable`."""
     with _lock:
         for key, session in list(_sessions.items()):
-            if spark is not None and key != id(context_of(spark)._gateway):
+            if spark is not None and key is not context_of(spark)._gateway:
                 continue
             del _sessions[key]
             if session.host is None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.spark import end
+
 
 @pytest.fixture(scope="package")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
@@ -24,4 +26,4 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     )
     session.sparkContext.setLogLevel("OFF")
     yield session
-    session.stop()
+    end(session)

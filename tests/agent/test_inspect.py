@@ -8,12 +8,9 @@ from typing import Any
 import pytest
 
 import spark_lineage
+from tests.support.spark import PYSPARK_WARNINGS
 
-pytestmark = [
-    # PySpark 3.5 leaves sockets to the garbage collector.
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = [pytest.mark.filterwarnings(ignored) for ignored in PYSPARK_WARNINGS]
 
 
 @pytest.fixture(autouse=True)

@@ -14,16 +14,15 @@ import pytest
 
 from spark_lineage.agent import jar
 from tests.bridge.records import check
+from tests.support.spark import PYSPARK_WARNINGS, end
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
-            # PySpark 3.5 leaves the sockets of collect() to the garbage collector.
-            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
-            unraisable = "ignore::pytest.PytestUnraisableExceptionWarning"
-            item.add_marker(pytest.mark.filterwarnings(unraisable))
+            for ignored in PYSPARK_WARNINGS:
+                item.add_marker(pytest.mark.filterwarnings(ignored))
 
 
 @pytest.fixture(scope="package")
@@ -44,7 +43,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     )
     session.sparkContext.setLogLevel("OFF")
     yield session
-    session.stop()
+    end(session)
 
 
 class Captured:

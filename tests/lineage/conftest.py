@@ -12,24 +12,16 @@ from typing import Any
 import pytest
 
 from tests.lineage.bench import Bench
+from tests.support.spark import PYSPARK_WARNINGS, end
 
 JAR = Path(__file__).parents[2] / "spark_lineage" / "jars" / "spark-lineage-bridge.jar"
 JDBC_CATALOG = "org.apache.spark.sql.execution.datasources.v2.jdbc"
 
 
-#: What PySpark itself warns of: it leaves the sockets of collect to the garbage collector, and
-#: 3.5 looks at the version of pandas with distutils.
-SPARK_WARNINGS = (
-    "ignore:unclosed <socket:ResourceWarning",
-    "ignore:.*<socket.socket:pytest.PytestUnraisableExceptionWarning",
-    "ignore:distutils:DeprecationWarning",
-)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
-            for ignored in SPARK_WARNINGS:
+            for ignored in PYSPARK_WARNINGS:
                 item.add_marker(pytest.mark.filterwarnings(ignored))
 
 
@@ -72,7 +64,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     )
     session.sparkContext.setLogLevel("OFF")
     yield session
-    session.stop()
+    end(session)
     shutil.rmtree(warehouse, ignore_errors=True)
 
 
