@@ -116,7 +116,9 @@ def test_metrics_and_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
     assert "spark_lineage_coverage 1.0" in text
     assert "spark_lineage_kept_events 1" in text
     assert 'spark_lineage_alarm{rule="quarantined>0"} 0' in text
-    lines: list[Json] = [json.loads(r.getMessage()) for r in caplog.records if r.name.endswith("access")]
+    lines: list[Json] = [
+        json.loads(r.getMessage()) for r in caplog.records if r.name.endswith("access")
+    ]
     assert [(one["method"], one["path"], one["status"]) for one in lines][:2] == [
         ("POST", LINEAGE, 201), ("GET", "/api/v1/resolve", 404),
     ]  # fmt: skip
