@@ -29,6 +29,7 @@ from typing import Any
 import synthetic
 import tpc
 
+from spark_lineage.agent.sidecar import collect_rarely
 from spark_lineage.lineage import Lineage, derive
 from spark_lineage.lineage.model import Availability
 from spark_lineage.plan import decode
@@ -195,6 +196,8 @@ def main() -> None:
     tpc.add_arguments(parser)
     parser.set_defaults(only="tpcds")
     arguments = parser.parse_args()
+    # As the agent's process does, whose work this is.
+    collect_rarely()
     if arguments.worker:
         print(json.dumps(work(arguments.worker[0], int(arguments.worker[1]))))
         return
