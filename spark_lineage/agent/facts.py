@@ -24,8 +24,8 @@ def application_context(app: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in context.items() if value not in (None, "")}
 
 
-def execution_context(record: dict[str, Any]) -> dict[str, Any]:
-    """The context of one action's run: who, from where, in which session."""
+def execution_context(record: dict[str, Any], action: str) -> dict[str, Any]:
+    """The context of one run: who, from where, in which session, of which action."""
     execution, app = record["execution"], record["app"]
     session = record.get("session") or {}
     start, end = execution.get("startTime"), execution.get("endTime")
@@ -39,20 +39,13 @@ def execution_context(record: dict[str, Any]) -> dict[str, Any]:
         "callSite": execution.get("description"),
         "action": execution.get("name"),
         "queryId": str(execution["id"]),
-        "actionId": action_id(record),
+        "actionId": action,
         "durationMillis": end - start if start is not None and end is not None else None,
         "catalogs": _catalogs(session.get("conf") or {}),
         "stars": execution.get("stars"),
         "jobTags": execution.get("jobTags"),
     }
     return {key: value for key, value in context.items() if value not in (None, "", [], {})}
-
-
-def action_id(record: dict[str, Any]) -> str:
-    """The same text for all executions of one user action."""
-    execution = record["execution"]
-    root = execution.get("rootId")
-    return f"{record['app'].get('id')}:{execution['id'] if root is None else root}"
 
 
 def _catalogs(conf: dict[str, str]) -> dict[str, dict[str, str]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spark_lineage.agent import facts
+from spark_lineage.agent.actions import Actions
 from spark_lineage.agent.guard import Failures
 from spark_lineage.agent.names import JobNames
 from spark_lineage.config import Settings
@@ -40,6 +41,7 @@ class _Application:
     run: Run
     names: JobNames = field(default_factory=JobNames)
     memory: Memory = field(default_factory=Memory)
+    actions: Actions = field(default_factory=Actions)
     ended: bool = False
 
 
@@ -261,7 +263,7 @@ class Runs:
             parent=parent,
             root=app_run.root or app_run.parent or parent,
             spark_version=app_run.spark_version,
-            context=facts.execution_context(record),
+            context=facts.execution_context(record, application.actions.id_of(record)),
         )
 
     def _with_quality(

@@ -221,3 +221,28 @@ def test_the_parent_that_a_scheduler_names_is_the_applications(runs: Runs) -> No
     told = complete["run"]["facets"]["parent"]
     assert told["run"]["runId"] == application["run"]["runId"]
     assert told["root"]["run"]["runId"] == root
+
+
+MULTI = "FROM t INSERT INTO a SELECT x INSERT OVERWRITE b SELECT 'insert into c' AS y"
+
+
+def _actions(version: str, *statements: str) -> list[str]:
+    runs = Runs(config.load({}, {}), Failures())
+    told = []
+    for number, sql in enumerate(statements, 1):
+        for record in (_record("START", number), _record("END", number)):
+            record["app"]["sparkVersion"] = version
+            record["execution"]["sql"] = sql
+            events = runs.take(record)
+        told.append(events[-1]["run"]["facets"]["sparkLineage_context"]["actionId"])
+    return told
+
+
+def test_the_inserts_of_a_multi_insert_share_an_action_before_spark_4() -> None:
+    assert _actions("3.5.9", MULTI, MULTI, MULTI, MULTI) == [
+        "app-1:1", "app-1:1", "app-1:3", "app-1:3",
+    ]  # fmt: skip
+    assert _actions("3.5.9", MULTI, "INSERT INTO a SELECT 1", MULTI) == [
+        "app-1:1", "app-1:2", "app-1:3",
+    ]  # fmt: skip
+    assert _actions("4.3.0", MULTI, MULTI) == ["app-1:1", "app-1:2"]
