@@ -16,6 +16,9 @@ PYTHON ?= $(call usable,python3 python3.11 python3.12 python3.13 python3.10)
 # Spark before 4.0 runs on Python up to 3.11.
 PYTHON_OLD ?= $(call usable,python3.11 python3.10 python3)
 BIN := .venv/bin
+# Tests of one group run in one process (see tests/conftest.py), groups side by side.
+WORKERS ?= 2
+PYTEST := -m pytest -n $(WORKERS) --dist loadgroup
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test lint types test-spark smoke bench wheel clean
@@ -44,7 +47,7 @@ demo: jar
 	@exec $(BIN)/spark-lineage demo $(if $(ONCE),--once)
 
 test: .venv/.ready-test jar lint types
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python $(PYTEST) $(ARGS)
 
 lint: .venv/.ready-test
 	$(BIN)/ruff check .
@@ -65,10 +68,10 @@ $(OTHER)/.ready: pyproject.toml | .venv/.ready
 	@touch $@
 
 test-spark: $(OTHER)/.ready jar
-	$(OTHER)/bin/python -m pytest -m spark $(ARGS)
+	$(OTHER)/bin/python $(PYTEST) -m spark $(ARGS)
 
 smoke: $(OTHER)/.ready jar
-	$(OTHER)/bin/python -m pytest -m smoke $(ARGS)
+	$(OTHER)/bin/python $(PYTEST) -m smoke $(ARGS)
 else
 test-spark smoke:
 	@echo "make $@: name the version: make $@ SPARK=3.5.9"; exit 2

@@ -16,10 +16,25 @@ from tests.support.jobs import Jobs
 SPARK_FIXTURES = {"spark", "spark_session", "jobs", "module_jobs"}
 
 
+# Packages whose tests share one session, which must not start in two processes at once.
+TOGETHER = ("bridge", "lineage")
+LONGEST = ("lineage/test_cases.py", "lineage")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if SPARK_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker("spark")
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+    # What takes longest begins first, so that no process ends long after the other.
+    items.sort(key=lambda item: (*LONGEST, _group(item)).index(_group(item)))
+
+
+def _group(item: pytest.Item) -> str:
+    path = item.path.relative_to(Path(__file__).parent)
+    if str(path) != LONGEST[0] and path.parts[0] in TOGETHER:
+        return path.parts[0]
+    return str(path)
 
 
 def missing(what: str) -> None:
