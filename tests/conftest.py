@@ -21,6 +21,12 @@ TOGETHER = ("bridge", "lineage")
 LONGEST = ("lineage/test_cases.py", "lineage")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    # A process of pytest-xdist has the width of its master's terminal in its environment.
+    if hasattr(config, "workerinput"):
+        os.environ.pop("COLUMNS", None)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if SPARK_FIXTURES & set(getattr(item, "fixturenames", ())):
