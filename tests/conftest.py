@@ -12,6 +12,7 @@ import pytest
 
 from spark_lineage.agent import guard
 from tests.support.jobs import Jobs
+from tests.support.parts import missing
 
 SPARK_FIXTURES = {"spark", "spark_session", "jobs", "module_jobs"}
 
@@ -41,13 +42,6 @@ def _group(item: pytest.Item) -> str:
     if str(path) != LONGEST[0] and path.parts[0] in TOGETHER:
         return path.parts[0]
     return str(path)
-
-
-def missing(what: str) -> None:
-    """Skip for a part that is not there; fail for it in continuous integration."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"{what} is missing, and must be there under CI=true")
-    pytest.skip(f"{what} is missing")
 
 
 @pytest.fixture(autouse=True)

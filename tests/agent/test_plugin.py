@@ -239,3 +239,20 @@ def test_spark_sql_reports_too(jobs: Jobs) -> None:
     assert done.returncode == 0, done.stderr
     complete = [e for e in jobs.read() if e["eventType"] == "COMPLETE" and e["outputs"]]
     assert [o["name"] for e in complete for o in e["outputs"]] == ["default.t"]
+
+
+def test_a_multi_insert_is_one_action(jobs: Jobs) -> None:
+    script = jobs.script(
+        """
+        from pyspark.sql import SparkSession
+        spark = SparkSession.builder.getOrCreate()
+        for table in "tab":
+            spark.sql(f"CREATE TABLE {table} (x INT) USING parquet")
+        spark.sql("FROM t INSERT INTO a SELECT x INSERT INTO b SELECT x + 1 WHERE x > 0")
+        """
+    )
+    ends = [e for e in jobs.submit(script).of("COMPLETE") if e["inputs"]]
+    written = sorted(output["name"] for event in ends for output in event["outputs"])
+    assert written == ["default.a", "default.b"]
+    # Two executions before Spark 4, one from then on.
+    assert len({e["run"]["facets"]["sparkLineage_context"]["actionId"] for e in ends}) == 1

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.lineage.bench import Bench
+from tests.support.parts import missing
 from tests.support.spark import PYSPARK_WARNINGS, end
 
 JAR = Path(__file__).parents[2] / "spark_lineage" / "jars" / "spark-lineage-bridge.jar"
@@ -37,7 +38,7 @@ def derby_driver() -> str:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     pyspark_sql = pytest.importorskip("pyspark.sql")
     if not JAR.exists():
-        pytest.skip("the bridge is not built")
+        missing("the built bridge")
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     warehouse = tmp_path_factory.mktemp("warehouse")
     # A copy: the jar may be built anew while this session runs.
