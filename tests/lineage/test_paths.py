@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from spark_lineage.lineage.datasets import Naming
+from spark_lineage.lineage.datasets.paths import location, name_of_path
 from spark_lineage.lineage.options import LineageOptions
-from spark_lineage.lineage.paths import location, name_of_path
 from spark_lineage.plan import decode
 
 

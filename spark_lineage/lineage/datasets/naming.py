@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
 from typing import Any
 
+from spark_lineage.lineage.datasets.jdbc import jdbc_table
+from spark_lineage.lineage.datasets.paths import location, name_of_path
+from spark_lineage.lineage.datasets.schema import Schema, parse_schema
 from spark_lineage.lineage.model import Dataset
 from spark_lineage.lineage.options import LineageOptions
-from spark_lineage.lineage.paths import location, name_of_path
 from spark_lineage.plan.node import PlanNode, Record
-
-Schema = tuple[tuple[str, str, str | None], ...]
 
 _METASTORE = (
     "hive.metastore.uris",
@@ -20,23 +19,6 @@ _METASTORE = (
     "spark.hive.metastore.uris",
 )
 _SESSION_CATALOG = "spark_catalog"
-
-
-@lru_cache(maxsize=512)
-def parse_schema(text: str | None) -> Schema:
-    """The top-level fields of a struct type's JSON: name, type, comment."""
-    if not text or not text.startswith("{"):
-        return ()
-    try:
-        fields = json.loads(text).get("fields") or []
-    except ValueError:
-        return ()
-    found = []
-    for field in fields:
-        kind = field.get("type")
-        comment = (field.get("metadata") or {}).get("comment")
-        found.append((field["name"], kind if isinstance(kind, str) else json.dumps(kind), comment))
-    return tuple(found)
 
 
 class Naming:
@@ -144,7 +126,7 @@ class Naming:
         url = conf.get(prefix + "url")
         name = ".".join(parts)
         if url and url.startswith("jdbc:"):
-            return self.jdbc(url, name, schema)
+            return jdbc_table(url, name, schema)
         uri = conf.get(prefix + "uri")
         warehouse = conf.get(prefix + "warehouse")
         if uri and uri.startswith("thrift:"):
@@ -184,7 +166,7 @@ class Naming:
             options = {key.lower(): value for key, value in options.items()}
             url = str(options.get("url") or "")
             return [
-                self.jdbc(url, str(options.get("dbtable") or options.get("query") or ""), schema)
+                jdbc_table(url, str(options.get("dbtable") or options.get("query") or ""), schema)
             ]
         path = options.get("path")
         if path:
@@ -282,27 +264,10 @@ class Naming:
         options = {key.lower(): value for key, value in self.record.mapping(raw).items()}
         url, path = options.get("url"), options.get("path")
         if isinstance(url, str) and url.startswith("jdbc:"):
-            return self.jdbc(url, str(options.get("dbtable") or ""), schema)
+            return jdbc_table(url, str(options.get("dbtable") or ""), schema)
         if isinstance(path, str):
             return self.path(path, trim=False, schema=schema)
         return None
-
-    # -- JDBC -------------------------------------------------------------
-
-    def jdbc(self, url: str, table: str, schema: Schema = ()) -> Dataset:
-        """A table behind a JDBC URL; nothing of the URL but its host and database is kept."""
-        plain = url.removeprefix("jdbc:")
-        match = re.match(r"([a-z0-9:]+?)://(?:[^/@]*@)?([^/;?,]*)(?:/([^;?]*))?", plain, re.I)
-        name = re.sub(r'[`"\[\]]', "", table.strip())
-        if not match:
-            head = re.split(r"[;?]", plain)[0]
-            return Dataset(head, name, schema)
-        scheme, host, database = match[1].lower(), match[2].lower(), match[3]
-        if scheme == "postgresql":
-            scheme = "postgres"
-        if database and not name.startswith("("):
-            name = f"{database}.{name}"
-        return Dataset(f"{scheme}://{host}", name, schema)
 
 
 def _path_in(name: str) -> str | None:
