@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spark_lineage.lineage.datasets import Naming
+from spark_lineage.lineage.datasets.jdbc import jdbc_table
 from spark_lineage.lineage.datasets.paths import location, name_of_path
 from spark_lineage.lineage.options import LineageOptions
 from spark_lineage.plan import decode
@@ -78,7 +79,7 @@ def test_a_location_is_one_text() -> None:
     ],
 )
 def test_nothing_secret_of_a_url_is_kept(url: str, table: str, namespace: str, name: str) -> None:
-    found = naming().jdbc(url, table)
+    found = jdbc_table(url, table)
     assert (found.namespace, found.name) == (namespace, name)
 
 
