@@ -61,6 +61,13 @@ def _count(text: str) -> int:
     return number
 
 
+def _share(text: str) -> float:
+    share = float(text.strip())
+    if not 0 <= share <= 1:
+        raise ValueError
+    return share
+
+
 def _names(text: str) -> tuple[str, ...]:
     # OpenLineage writes lists in brackets: [spark.logicalPlan;spark_unknown]
     return tuple(name.strip() for name in re.split(r"[,;]", text.strip("[] ")) if name.strip())
@@ -225,6 +232,21 @@ SETTINGS: tuple[Setting, ...] = (
         "whether queries that write nothing are runs too",
     ),
     Setting(
+        "readOnlyActions.sample",
+        1.0,
+        _share,
+        "a share from 0 to 1, such as 0.1",
+        "the share of the queries that write nothing that are told",
+    ),
+    Setting(
+        "sql",
+        "full",
+        _one_of("full", "normalized", "off"),
+        "full, normalized or off",
+        "whether events hold SQL text; with normalized and off no literal leaves the driver's "
+        "machine, in expressions, filters and errors either",
+    ),
+    Setting(
         "views",
         "through",
         _one_of("through", "inputs"),
@@ -238,6 +260,13 @@ SETTINGS: tuple[Setting, ...] = (
         "names separated by commas or semicolons",
         "facets that events are made without",
         "facets.disabled",
+    ),
+    Setting(
+        "agent.memory",
+        512 << 20,
+        _size,
+        _SIZE,
+        "the resident memory above which the sidecar ends itself",
     ),
     Setting("queue.records", 10_000, _count, _POSITIVE, "records kept in the driver"),
     Setting("queue.bytes", 32 << 20, _size, _SIZE, "bytes of records kept in the driver"),
@@ -298,8 +327,11 @@ class Settings:
     dataset_identity: str
     masking_functions: tuple[str, ...]
     read_only_actions: bool
+    read_only_actions_sample: float
+    sql: str
     views: str
     facets_disabled: tuple[str, ...]
+    agent_memory: int
     queue_records: int
     queue_bytes: int
     record_bytes: int

@@ -64,7 +64,7 @@ class Runs:
         self._settings = settings
         self._failures = failures
         self._options = lineage_options(settings)
-        self._builder = EventBuilder(settings.facets_disabled)
+        self._builder = EventBuilder(settings.facets_disabled, settings.sql)
         self._applications: OrderedDict[str, _Application] = OrderedDict()
         self._open: OrderedDict[tuple[str, int], _Open] = OrderedDict()
         self._roots: OrderedDict[tuple[str, int], int] = OrderedDict()
@@ -294,6 +294,7 @@ def lineage_options(settings: Settings) -> LineageOptions:
         dataset_identity=settings.dataset_identity,
         masking_functions=settings.masking_functions,
         views_as_datasets=settings.views == "inputs",
+        literals=settings.sql == "full",
     )
 
 

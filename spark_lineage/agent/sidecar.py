@@ -18,6 +18,7 @@ import time
 from typing import Any
 
 from spark_lineage import config
+from spark_lineage.agent import memory
 from spark_lineage.agent.guard import logger
 from spark_lineage.agent.host import Host
 from spark_lineage.agent.link import Link
@@ -53,6 +54,7 @@ def main() -> int:
         name="spark-lineage-driver-watch",
         daemon=True,
     ).start()
+    memory.watch(settings.agent_memory)
     host.start()
     host.run(lambda: driver_gone.is_set() or _ended(link))
     host.end_applications()

@@ -138,7 +138,7 @@ class _Teller:
 
     def __init__(self, fold: Fold) -> None:
         self.fold = fold
-        self.texts = Texts(fold.record) if fold.options.texts else None
+        self.texts = Texts(fold.record, fold.options.literals) if fold.options.texts else None
         self._limit = LIMIT
         self._lists: dict[tuple[int, int], list[_Keyed]] = {}
         self._tuples: dict[tuple[bool, tuple[tuple[int, int], ...]], tuple[Source, ...]] = {}

@@ -12,10 +12,12 @@ class LineageOptions:
     ``dataset_identity``: ``table`` or ``path``, how a catalog's table is named;
     ``masking_functions``: further functions whose result is masked;
     ``views_as_datasets``: a permanent view is an input of its own;
-    ``texts``: whether expression texts are made.
+    ``texts``: whether expression texts are made; ``literals``: whether they show
+    literals (else ``?``).
     """
 
     dataset_identity: str = "table"
     masking_functions: tuple[str, ...] = ()
     views_as_datasets: bool = False
     texts: bool = True
+    literals: bool = True

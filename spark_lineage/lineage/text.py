@@ -84,6 +84,9 @@ _THROUGH: Final = frozenset(
     }
 )
 
+_OTHER: Final = -1
+_HIDDEN: Final = -2
+
 Columns = Mapping[int, Column]
 Item = Any
 """On the stack: a text, ``(column, operand)``, or ``(row, columns, operand)``."""
@@ -99,13 +102,17 @@ def function_text(class_name: str) -> str:
 
 
 class Texts:
-    """Makes the texts of one record's columns."""
+    """Makes the texts of one record's columns; without ``literals`` each of them is a ``?``."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Record, literals: bool = True) -> None:
         self._record = record
         self._rows = record.rows
         self._id_position = [
-            shape.position["exprId"] if shape.name == "AttributeReference" else -1
+            shape.position["exprId"]
+            if shape.name == "AttributeReference"
+            else _HIDDEN
+            if shape.name == "Literal" and not literals
+            else _OTHER
             for shape in record.shapes
         ]
         self._signs = [
@@ -149,6 +156,9 @@ class Texts:
                     push((found.origin.expression, found.origin.columns or {}, operand))
                 else:
                     push((found, operand))
+                continue
+            if position == _HIDDEN:
+                push("?")
                 continue
             sign = signs[row[0]]
             if sign and len(row[1]) == 2:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from spark_lineage.lineage.model import Dataset, Lineage, Output
+from spark_lineage.openlineage.literals import without_literals
 from spark_lineage.openlineage.producer import PRODUCER
 from spark_lineage.openlineage.run import Run
 
@@ -18,11 +19,13 @@ class EventBuilder:
     """Builds the START and the end event of a run.
 
     ``disabled_facets`` are keys of facets (``sql``, ``sparkLineage_context``, ...)
-    that no event shall have.
+    that no event shall have. ``sql`` is ``full``, or as
+    :func:`~spark_lineage.openlineage.literals.without_literals` has it.
     """
 
-    def __init__(self, disabled_facets: Iterable[str] = ()) -> None:
+    def __init__(self, disabled_facets: Iterable[str] = (), sql: str = "full") -> None:
         self._disabled = frozenset(disabled_facets)
+        self._sql = sql
 
     def start(self, run: Run, lineage: Lineage | None) -> Event:
         """The START event, at ``run.start_time``; without lineage it is bare."""
@@ -90,7 +93,8 @@ class EventBuilder:
                 if dataset is not None
             ],
         )
-        return Serde.to_dict(event)
+        told: Event = Serde.to_dict(event)
+        return told if self._sql == "full" else without_literals(told, self._sql)
 
     def _kept(self, facets: dict[str, Any]) -> dict[str, Any]:
         return {key: facet for key, facet in facets.items() if key not in self._disabled}

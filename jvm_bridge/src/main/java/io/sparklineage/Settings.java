@@ -31,8 +31,9 @@ final class Settings {
                   "namespace",
                   "job.name", "parentRunId", "parentJobName", "parentJobNamespace",
                   "rootParentRunId", "rootParentJobName", "rootParentJobNamespace",
-                  "dataset.identity", "masking.functions", "readOnlyActions", "views",
-                  "facets.disabled", "queue.records",
+                  "dataset.identity", "masking.functions", "readOnlyActions",
+                  "readOnlyActions.sample", "sql", "views",
+                  "facets.disabled", "agent.memory", "queue.records",
                   "queue.bytes", "record.bytes", "plan.nodes", "shutdown.timeout", "spool.dir",
                   "spool.bytes", "spool.age", "spool.archive", "log.level")));
 
