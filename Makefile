@@ -5,6 +5,8 @@
 #   make test               lint, types and all tests, on the newest Spark
 #   make test-spark SPARK=3.5.9     the tests that need Spark, on another version
 #   make smoke SPARK=3.4.4          the small set of them
+#   make places             the tests that start clusters, shells and servers of Spark;
+#                           on another version with SPARK=3.5.9
 #   make bench              the benchmarks
 
 SHELL := /bin/bash
@@ -21,7 +23,7 @@ WORKERS ?= 2
 PYTEST := -m pytest -n $(WORKERS) --dist loadgroup
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint types test-spark smoke bench wheel clean
+.PHONY: demo test lint types test-spark smoke places bench wheel clean
 .DELETE_ON_ERROR:
 
 .venv/.ready: pyproject.toml
@@ -47,7 +49,7 @@ demo: jar
 	@exec $(BIN)/spark-lineage demo $(if $(ONCE),--once)
 
 test: .venv/.ready-test jar lint types
-	$(BIN)/python $(PYTEST) $(ARGS)
+	$(BIN)/python $(PYTEST) -m "not places" $(ARGS)
 
 lint: .venv/.ready-test
 	$(BIN)/ruff check .
@@ -68,11 +70,17 @@ $(OTHER)/.ready: pyproject.toml | .venv/.ready
 	@touch $@
 
 test-spark: $(OTHER)/.ready jar
-	$(OTHER)/bin/python $(PYTEST) -m spark $(ARGS)
+	$(OTHER)/bin/python $(PYTEST) -m "spark and not places" $(ARGS)
 
 smoke: $(OTHER)/.ready jar
 	$(OTHER)/bin/python $(PYTEST) -m smoke $(ARGS)
+
+places: $(OTHER)/.ready jar
+	$(OTHER)/bin/python $(PYTEST) -m places $(ARGS)
 else
+places: .venv/.ready-test jar
+	$(BIN)/python $(PYTEST) -m places $(ARGS)
+
 test-spark smoke:
 	@echo "make $@: name the version: make $@ SPARK=3.5.9"; exit 2
 endif
@@ -85,6 +93,10 @@ ifdef TPC
 	$(BIN)/python benchmarks/selfcheck.py --tpc $(TPC)
 	$(BIN)/python benchmarks/overhead.py --tpc $(TPC)
 endif
+
+# Parts and sizes: make bench-collector ARGS='--part ingest --events 20000', or --postgres
+bench-collector: .venv/.ready-test
+	$(BIN)/python benchmarks/collector.py $(ARGS)
 
 wheel: jar
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

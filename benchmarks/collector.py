@@ -1,78 +1,50 @@
-"""How fast the collector is: intake, graph questions, start and memory.
+"""How fast the collector is: intake, graph questions, search, start and memory.
 
-    python benchmarks/collector.py                      # SQLite, all parts
-    python benchmarks/collector.py --db postgresql+psycopg://user@host/empty graph
-    python benchmarks/collector.py --scale 0.1 graph    # a tenth of the graph
+    python benchmarks/collector.py                           # all parts, on SQLite
+    python benchmarks/collector.py --part graph --postgres   # on a PostgreSQL of its own
+    python benchmarks/collector.py --part graph --postgres URL      # of an empty database
+    python benchmarks/collector.py --part memory --events 1000000   # the long run
 
-Prints a line for each figure. Parts: intake, graph, ladder, start, memory.
+Prints a line for each figure. The collector of `ingest`, `start` and `memory` is
+a process of its own, asked over HTTP by clients in this one; `graph`, `ladder`
+and `search` put the question to the library and time the answer, and say with
+`over HTTP` what the whole of it takes.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import http.client
 import json
+import os
 import random
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.parse
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from collector_events import Events, batches, posted
+from collector_graph import HOPS, build
 from sqlalchemy import insert, select
 
-from spark_lineage.collector import graph
+from spark_lineage.collector import graph, questions
 from spark_lineage.collector.graph import Bounds
-from spark_lineage.collector.resolve import Column, Dataset
+from spark_lineage.collector.server import tune
 from spark_lineage.collector.service import Collector
 from spark_lineage.collector.store import schema
 
-CLIENTS = 16
-DAY0 = datetime(2026, 1, 1)
-COLUMNS, EDGES = 380_000, 920_000
-PER_TABLE = 20
-
-
-def event(job: int, run: int, kind: str, minute: int) -> bytes:
-    """A run of one of many jobs that each write a table of ten columns; the lineage is known."""
-    fields = {
-        f"c{n}": {
-            "inputFields": [
-                {
-                    "namespace": "bench",
-                    "name": f"source_{job}",
-                    "field": f"c{n}",
-                    "transformations": [{"type": "DIRECT", "subtype": "IDENTITY"}],
-                }
-            ]
-        }
-        for n in range(10)
-    }
-    return json.dumps(
-        {
-            "eventType": kind,
-            "eventTime": f"{DAY0 + timedelta(minutes=minute):%Y-%m-%dT%H:%M:%SZ}",
-            "producer": "https://bench",
-            "run": {"runId": str(uuid.UUID(int=run))},
-            "job": {"namespace": "bench", "name": f"job_{job}"},
-            "inputs": [{"namespace": "bench", "name": f"source_{job}"}],
-            "outputs": [
-                {
-                    "namespace": "bench",
-                    "name": f"table_{job}",
-                    "facets": {"columnLineage": {"fields": fields}},
-                }
-            ],
-        }
-    ).encode()
+CLIENTS, JOBS = 16, 200
+# What is asked of each part if nothing else is said: under three minutes each.
+EVENTS = {"ingest": 10_000, "memory": 60_000}
+STARTS = 1_000
 
 
 @contextmanager
@@ -93,146 +65,77 @@ def served(db: str) -> Iterator[tuple[subprocess.Popen[str], str, float]]:
         process.wait()
 
 
-def posted(address: str, path: str, bodies: list[bytes], clients: int) -> float:
-    """Seconds to post all bodies from so many connections at once."""
-    host = urllib.parse.urlsplit(address).netloc
-    places = iter(range(len(bodies)))
-    lock = threading.Lock()
-
-    def work() -> None:
-        connection = http.client.HTTPConnection(host)
-        while True:
-            with lock:
-                place = next(places, None)
-            if place is None:
-                return
-            connection.request("POST", path, bodies[place], {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            answer.read()
-            assert answer.status in (200, 201), answer.status
-
-    begin = time.perf_counter()
-    threads = [threading.Thread(target=work) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return time.perf_counter() - begin
-
-
-def intake(db: str, scale: float) -> None:
-    jobs, count = 200, int(4_000 * scale)
-    known = [event(job, job, "COMPLETE", 0) for job in range(jobs)]
-    singles = [
-        event(n // 2 % jobs, 1_000 + n // 2, ("START", "COMPLETE")[n % 2], 1 + n)
-        for n in range(count)
-    ]
-    later = [event(n % jobs, 10_000_000 + n, "COMPLETE", 10 + n % 30_000) for n in range(count * 2)]
-    batches = [b"[" + b",".join(later[n : n + 100]) + b"]" for n in range(0, len(later), 100)]
-    with served(db) as (_, address, _):
-        spent = posted(address, "/api/v1/lineage", known, CLIENTS)
-        say("new lineage, single posts", f"{jobs / spent:.0f} events/s")
+def ingest(db: str, given: argparse.Namespace) -> None:
+    """Events a second, each answered when it is on the disk."""
+    events, count = Events(JOBS), given.events or EVENTS["ingest"]
+    say("an event", f"{events.size / 1000:.1f} kB, 20 edges to columns and 4 to rows (agent)")
+    singles = events.mixed(1_000, count)
+    later = events.mixed(10_000_000, count * 2)
+    with served(db) as (process, address, _):
+        spent = posted(address, "/api/v1/lineage", events.known(), CLIENTS)
+        say("new lineage, single posts", f"{JOBS / spent:.0f} events/s")
+        before, work = health(address), cpu(process.pid)
         spent = posted(address, "/api/v1/lineage", singles, CLIENTS)
-        say(
-            f"single posts, {CLIENTS} clients, known lineage",
-            f"{count / spent:.0f} events/s (wanted 1,000)",
-        )
-        before = edges(address)
-        spent = posted(address, "/api/v1/lineage/batch", batches, 2)
-        say("batches of 100", f"{len(later) / spent:.0f} events/s (wanted 5,000)")
-        say("new edge rows of the repeats", str(edges(address) - before))
+        work = cpu(process.pid) - work
+        rate(f"single posts, {CLIENTS} clients, known lineage", count, spent, work, 1_000)
+        work = cpu(process.pid)
+        spent = posted(address, "/api/v1/lineage/batch", batches(later, 100), 2)
+        work = cpu(process.pid) - work
+        rate("batches of 100, 2 clients, known lineage", len(later), spent, work, 5_000)
+        after = health(address)
+        say("new edge rows of the repeats", str(after["edges"] - before["edges"]))
+        assert after["events"] == JOBS + count + len(later), "an event was acknowledged and lost"
 
 
-def edges(address: str) -> int:
-    host = urllib.parse.urlsplit(address).netloc
-    connection = http.client.HTTPConnection(host)
-    connection.request("GET", "/healthz")
-    return int(json.loads(connection.getresponse().read())["edges"])
+def rate(what: str, count: int, spent: float, work: float, wanted: int) -> None:
+    found = count / spent
+    say(
+        what,
+        f"{found:.0f} events/s, {found / wanted:.2f} of {wanted:,} wanted;"
+        f" {work / count * 1e6:.0f} µs of processor time an event",
+    )
 
 
-def build(collector: Collector, columns: int, count: int) -> list[int]:
-    """Layered, skewed, with cycles: edges go a layer on, mostly from few columns, some back."""
-    chance = random.Random(5)
-    tables, layers = columns // PER_TABLE, 40
-    per_layer = tables // layers * PER_TABLE
-    with collector.database.write() as c:
-        c.execute(
-            insert(schema.jobs), [{"id": 1, "digest": "j", "namespace": "bench", "name": "job"}]
-        )
-        c.execute(
-            insert(schema.datasets),
-            [
-                {
-                    "id": 1 + t,
-                    "namespace": "bench",
-                    "name": f"layer_{t * layers // tables}.table_{t}",
-                    "ghost": False,
-                }
-                for t in range(tables)
-            ],
-        )
-        c.execute(
-            insert(schema.columns),
-            [
-                {
-                    "id": 1 + n,
-                    "digest": f"d{n}",
-                    "dataset_id": 1 + n // PER_TABLE,
-                    "whole": False,
-                    "path": f"c{n % PER_TABLE}",
-                    "root": f"c{n % PER_TABLE}",
-                    "stated": True,
-                    "type": "int",
-                    "position": n % PER_TABLE,
-                }
-                for n in range(columns)
-            ],
-        )
-        pairs: set[tuple[int, int]] = set()
-        while len(pairs) < count:
-            layer = chance.randrange(layers - 1)
-            skewed = int(per_layer * chance.random() ** 1.6)
-            source = layer * per_layer + skewed
-            back = chance.random() < 0.002
-            target = ((layer + 1) if not back else max(0, layer - 2)) * per_layer
-            target += chance.randrange(per_layer)
-            if source != target:
-                pairs.add((1 + source, 1 + target))
-        rows = [
-            {
-                "job_id": 1,
-                "output_id": 1 + (t - 1) // PER_TABLE,
-                "out_id": t,
-                "in_id": s,
-                "kind": "TRANSFORMATION",
-                "masking": False,
-            }
-            for s, t in sorted(pairs)
-        ]
-        for place in range(0, len(rows), 100_000):
-            c.execute(insert(schema.edges), rows[place : place + 100_000])
-    if not collector.database.sqlite:
-        with collector.database.write() as c:
-            c.exec_driver_sql("ANALYZE")
-    starts = sorted({source for source, _ in pairs})
-    return chance.sample(starts, min(1_000, len(starts)))
-
-
-def questions(db: str, scale: float) -> None:
+def questions_of_graph(db: str, given: argparse.Namespace) -> None:
+    """Walks over a large graph."""
     collector = Collector(db)
     begin = time.perf_counter()
-    starts = build(collector, int(COLUMNS * scale), int(EDGES * scale))
-    say("graph built in", f"{time.perf_counter() - begin:.0f} s")
-    ask(collector, starts, "8 hops downstream", Bounds(depth=8, limit=1_000), ("down",), 40)
-    ask(
-        collector,
-        starts[:200],
-        "20 hops both ways",
-        Bounds(depth=20, limit=1_000),
-        ("up", "down"),
-        200,
-    )
+    every = build(collector, given.scale)
+    say("graph of 380,000 columns and 920,000 edges, built in", f"{since(begin):.0f} s")
+    tune()
+    starts = random.Random(1).sample(every, min(STARTS, len(every)))
+    begin = time.perf_counter()
+    walk(collector, starts[0], Bounds(depth=HOPS), ("down",))
+    say("the first question after the start", f"{since(begin) * 1000:.1f} ms")
+    ask(collector, starts, f"{HOPS} hops downstream", Bounds(depth=HOPS), ("down",), 40)
+    both = Bounds(depth=20, limit=1_000)
+    ask(collector, starts[:300], "20 hops both ways", both, ("up", "down"), 200)
+    ask(collector, starts[:300], "20 hops both ways", Bounds(depth=20), ("up", "down"), 200)
+    say("memory of this process, which asked them", f"{resident(os.getpid())} MiB")
+    names = columns(collector, starts[:200])
     collector.close()
+    with served(db) as (process, address, _):
+        paths = [f"/api/v1/columns/impact?{query}&depth={HOPS}" for query in names]
+        answered(f"impact over HTTP, {HOPS} hops, whole answer", address, paths)
+        say("memory of the collector after them", f"{resident(process.pid)} MiB (wanted 300)")
+
+
+def columns(collector: Collector, ids: list[int]) -> list[str]:
+    c, d = schema.columns, schema.datasets
+    query = select(d.c.namespace, d.c.name, c.c.path).join(d, d.c.id == c.c.dataset_id)
+    with collector.database.read() as connection:
+        return [
+            urllib.parse.urlencode({"namespace": row[0], "dataset": row[1], "column": row[2]})
+            for row in connection.execute(query.where(c.c.id.in_(ids)))
+        ]
+
+
+def walk(collector: Collector, start: int, bounds: Bounds, ways: tuple[str, ...]) -> list[Any]:
+    with collector.database.read() as connection:
+        return [
+            (graph.upstream if way == "up" else graph.downstream)(connection, [start], bounds)
+            for way in ways
+        ]
 
 
 def ask(
@@ -243,27 +146,22 @@ def ask(
     ways: tuple[str, ...],
     wanted: int,
 ) -> None:
-    spent, sizes = [], []
+    spent, sizes, cut = [], [], 0
     for start in starts:
         begin = time.perf_counter()
-        with collector.database.read() as connection:
-            size = 0
-            for way in ways:
-                walk = (graph.upstream if way == "up" else graph.downstream)(
-                    connection, [start], bounds
-                )
-                size += len(walk.nodes) - 1
-        spent.append((time.perf_counter() - begin) * 1000)
-        sizes.append(size)
-    spent.sort()
+        walks = walk(collector, start, bounds, ways)
+        spent.append(since(begin) * 1000)
+        sizes.append(sum(len(one.nodes) - 1 for one in walks))
+        cut += len(walks[0].nodes) >= bounds.limit or len(walks[-1].nodes) >= bounds.limit
     say(
-        f"{name}, at most {bounds.limit} columns a way, {len(starts)} starts",
-        f"p50 {statistics.median(spent):.1f} ms, p99 {spent[int(len(spent) * 0.99) - 1]:.1f} ms "
-        f"(wanted {wanted}); columns: median {statistics.median(sizes):.0f}, most {max(sizes)}",
+        f"{name}, at most {bounds.limit:,} columns a way, {len(starts)} starts",
+        f"{times(spent)}, {quantile(spent, 0.99) / wanted:.2f} of {wanted} ms wanted;"
+        f" columns: median {statistics.median(sizes):.0f}, p99 {quantile(sizes, 0.99):.0f},"
+        f" most {max(sizes)}; {cut} cut by the bound",
     )
 
 
-def ladder(db: str, _scale: float) -> None:
+def ladder(db: str, _given: argparse.Namespace) -> None:
     """40 edges in 10 layers of two columns, where the number of paths doubles at each layer."""
     collector = Collector(db)
     for layer in range(10):
@@ -289,68 +187,176 @@ def ladder(db: str, _scale: float) -> None:
             "outputs": [out],
         }
         collector.take(json.dumps(content).encode())
+    c, d = schema.columns, schema.datasets
     with collector.database.read() as connection:
-        d, c = schema.datasets, schema.columns
-        query = select(c.c.id, d.c.id, d.c.name).join(d, d.c.id == c.c.dataset_id)
-        row = connection.execute(query.where(d.c.name == "l5", c.c.path == "a")).one()
-    column = Column(Dataset(row[1], "ladder", "l5"), row[0], "a")
-    times = []
-    for _ in range(50):
+        query = select(c.c.id).join(d, d.c.id == c.c.dataset_id)
+        start = connection.scalar(query.where(d.c.name == "l5", c.c.path == "a"))
+    spent = []
+    for _ in range(200):
         begin = time.perf_counter()
-        with collector.database.read() as connection:
-            size = len(graph.upstream(connection, [column.id or 0], Bounds()).nodes)
-            size += len(graph.downstream(connection, [column.id or 0], Bounds()).nodes)
-        times.append((time.perf_counter() - begin) * 1000)
+        walks = walk(collector, int(start or 0), Bounds(), ("up", "down"))
+        spent.append(since(begin) * 1000)
+    found = statistics.median(spent)
     say(
         "40 edges, both ways, depth 20",
-        f"{statistics.median(times):.1f} ms (wanted 5), {size} columns",
+        f"{times(spent)}, {found / 5:.2f} of 5 ms wanted (p50);"
+        f" {sum(len(one.nodes) for one in walks)} columns",
     )
     collector.close()
 
 
-def start(db: str, _scale: float) -> None:
-    with served(db) as (_, _, seconds):
-        say("start to the first answer", f"{seconds:.2f} s (wanted 2)")
+def search(db: str, _given: argparse.Namespace) -> None:
+    """By any part of a name, among 100,000 data sets."""
+    collector = Collector(db)
+    chance = random.Random(3)
+    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(3_000)]
+    names = [f"{chance.choice(words)}.{chance.choice(words)}_{n}" for n in range(100_000)]
+    with collector.database.write() as connection:
+        for place in range(0, len(names), 10_000):
+            some = list(enumerate(names[place : place + 10_000], place + 1))
+            rows = [{"id": n, "namespace": "bench", "name": name} for n, name in some]
+            connection.execute(insert(schema.datasets), [{**row, "ghost": False} for row in rows])
+            connection.execute(
+                insert(schema.names), [{**r, "digest": f"n{r['id']}", "used": True} for r in rows]
+            )
+            meant = [{"name_id": n, "since": -(10**17), "dataset_id": n} for n, _ in some]
+            connection.execute(insert(schema.meanings), meant)
+    tune()
+    spent, sizes = [], []
+    for word in chance.sample(words, 100):
+        begin = time.perf_counter()
+        found = collector.ask(questions.search, word[1:5], 50)
+        spent.append(since(begin) * 1000)
+        sizes.append(len(found))
+    say("search among 100,000 data sets", f"{times(spent)}; {statistics.median(sizes):.0f} found")
+    collector.close()
 
 
-def memory(db: str, scale: float) -> None:
-    """Resident memory, idle and after many events."""
+def start(db: str, _given: argparse.Namespace) -> None:
+    """Until the first request can be sent, on a new database and on one that there is."""
+    for what in ("a new database", "a database that is there"):
+        with served(db) as (_, address, seconds):
+            begin = time.perf_counter()
+            get(address, "/readyz")
+            say(
+                f"start on {what}",
+                f"{seconds + since(begin):.2f} s, {(seconds + since(begin)) / 2:.2f} of 2 wanted",
+            )
+
+
+def memory(db: str, given: argparse.Namespace) -> None:
+    """Resident memory of the collector, idle and after many events."""
+    events, total = Events(JOBS), given.events or EVENTS["memory"]
     with served(db) as (process, address, _):
         say("memory, idle", f"{resident(process.pid)} MiB (wanted at most 300)")
-        total = int(20_000 * scale)
-        for done in range(0, total, 10_000):
-            some = [
-                event(n % 200, 50_000_000 + n, "COMPLETE", n % 40_000)
-                for n in range(done, done + 10_000)
-            ]
-            batches = [b"[" + b",".join(some[n : n + 100]) + b"]" for n in range(0, len(some), 100)]
-            posted(address, "/api/v1/lineage/batch", batches, 2)
-            say(f"memory, {done + 10_000} events", f"{resident(process.pid)} MiB")
+        posted(address, "/api/v1/lineage", events.known(), CLIENTS)
+        part, done = max(total // 6, 1_000), 0
+        while done < total:
+            some = events.mixed(50_000_000 + done, part)
+            posted(address, "/api/v1/lineage/batch", batches(some, 100), 2)
+            done += part
+            say(f"memory, {done:,} events", f"{resident(process.pid)} MiB")
+
+
+def answered(what: str, address: str, paths: list[str]) -> None:
+    spent, sizes = [], []
+    for path in paths:
+        begin = time.perf_counter()
+        sizes.append(len(get(address, path)) / 1000)
+        spent.append(since(begin) * 1000)
+    say(what, f"{times(spent)}; answer: median {statistics.median(sizes):.0f} kB")
+
+
+def get(address: str, path: str) -> bytes:
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    assert answer.status == 200, (answer.status, body[:500])
+    return body
+
+
+def health(address: str) -> dict[str, int]:
+    content: dict[str, int] = json.loads(get(address, "/healthz"))
+    return content
+
+
+def cpu(pid: int) -> float:
+    """Seconds of processor time that a process took."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident(pid: int) -> int:
+    """MiB."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * 4096 // (1 << 20)
+    return pages * os.sysconf("SC_PAGE_SIZE") // (1 << 20)
+
+
+def since(begin: float) -> float:
+    return time.perf_counter() - begin
+
+
+def quantile(values: list[Any], part: float) -> float:
+    ordered = sorted(values)
+    return float(ordered[min(len(ordered) - 1, int(len(ordered) * part))])
+
+
+def times(spent: list[float]) -> str:
+    return f"p50 {quantile(spent, 0.5):.1f} ms, p99 {quantile(spent, 0.99):.1f} ms"
 
 
 def say(what: str, figure: str) -> None:
     print(f"{what}: {figure}", flush=True)
 
 
-PARTS = {"start": start, "ladder": ladder, "intake": intake, "graph": questions, "memory": memory}
+@contextmanager
+def postgres() -> Iterator[Callable[[], str]]:
+    """The tests' own PostgreSQL, which does not wait for the disk; gives new databases."""
+    sys.path.append(str(Path(__file__).parents[1]))
+    from tests.support.postgres import server
+
+    with server() as found:
+        yield found.create
+
+
+PARTS = {
+    "start": start,
+    "ladder": ladder,
+    "ingest": ingest,
+    "graph": questions_of_graph,
+    "search": search,
+    "memory": memory,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("parts", nargs="*", default=list(PARTS))
-    parser.add_argument("--db", help="an empty database; default: SQLite files of their own")
-    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--part", action="append", choices=list(PARTS), help="default: all")
+    parser.add_argument(
+        "--postgres",
+        nargs="?",
+        const="own",
+        help="URL of an empty database; without one: its own, which does not wait for the disk",
+    )
+    parser.add_argument("--events", type=int, help="how many events `ingest` and `memory` post")
+    parser.add_argument("--scale", type=float, default=1.0, help="of the graph's size")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        for part in given.parts:
-            PARTS[part](given.db or f"sqlite:///{folder}/{part}.db", given.scale)
+    say("load of the machine before", f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+    gc.collect()
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        create = stack.enter_context(postgres()) if given.postgres == "own" else None
+        for part in given.part or PARTS:
+            db = create() if create else given.postgres or f"sqlite:///{folder}/{part}.db"
+            say(f"-- {part}", "PostgreSQL" if given.postgres else "SQLite")
+            PARTS[part](db, given)
+            for path in Path(folder).glob(f"{part}.db*"):
+                path.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

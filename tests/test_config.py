@@ -99,3 +99,96 @@ def test_the_bridge_knows_the_same_keys() -> None:
 def test_lists_may_be_in_brackets_as_openlineage_writes_them() -> None:
     conf = {"spark.openlineage.facets.disabled": "[sql;schema]"}
     assert load(conf, {}).facets_disabled == ("sql", "schema")
+
+
+def test_openlineages_settings_that_are_spread_over_keys() -> None:
+    conf = {
+        "spark.openlineage.facets.disabled": "[sql]",
+        "spark.openlineage.facets.schema.disabled": "true",
+        "spark.openlineage.facets.debug.disabled": "false",
+        "spark.openlineage.job.owners.team": "data",
+    }
+    settings = load(conf, {})
+    assert settings.facets_disabled == ("sql", "schema")
+    assert settings.job_owners == (("team", "data"),)
+    ours = load({**conf, "spark.lineage.job.owners": "person:ann"}, {})
+    assert ours.job_owners == (("person", "ann"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("a:b;c", (("a", "b", None), ("c", "true", None))),
+        ("[a:b:SERVICE; d : e ]", (("a", "b", "SERVICE"), ("d", "e", None))),
+        ("", ()),
+    ],
+)
+def test_tags(text: str, tags: object) -> None:
+    assert load({"spark.lineage.run.tags": text}, {}).run_tags == tags
+    assert load(options={"run_tags": text.strip("[]").split(";")}, environ={}).run_tags == tags
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("run.tags", ":x"),
+        ("job.owners", "ann"),
+        ("job.owners", "team:"),
+        ("nominalStartTime", "2026-01-01"),
+        ("nominalEndTime", "today"),
+        ("applicationRunId", "7"),
+        ("lineageFacet", "maybe"),
+    ],
+)
+def test_what_is_declared_wrongly_is_refused(key: str, value: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load({f"spark.lineage.{key}": value}, {})
+    assert caught.value.key == f"spark.lineage.{key}"
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2026-01-01T10:00:00Z", "2026-01-01T10:00:00+00:00"),
+        ("2026-01-01T10:00:00+02:00", "2026-01-01T10:00:00+02:00"),
+        ("2026-01-01 10:00", "2026-01-01T10:00:00+00:00"),
+    ],
+)
+def test_nominal_times(text: str, time: str) -> None:
+    assert load({"spark.lineage.nominalStartTime": text}, {}).nominal_start_time == time
+
+
+def test_namespaces_get_other_names_by_keys_of_the_users_own() -> None:
+    prefix = "spark.lineage.namespace."
+    told = load(
+        {
+            prefix + "alias": "nn0=cluster, s3://raw=lake",
+            prefix + "alias.nn1": "cluster",
+            prefix + "pattern.b": r"kafka://b-(\d+) => kafka://b",
+            prefix + "pattern.a": r"hdfs://([a-z]+)\d => hdfs://\1",
+        },
+        {},
+    )
+    assert dict(told.namespace_alias) == {"nn0": "cluster", "s3://raw": "lake", "nn1": "cluster"}
+    assert told.namespace_pattern == (
+        (r"hdfs://([a-z]+)\d", r"hdfs://\1"),
+        (r"kafka://b-(\d+)", "kafka://b"),
+    )
+    assert load({}, {"SPARK_LINEAGE_NAMESPACE_ALIAS": "a=b"}).namespace_alias == (("a", "b"),)
+    assert load({}, {}, {"namespace_alias": {"a": "b"}}).namespace_alias == (("a", "b"),)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("alias.nn1", " "),
+        ("alias", "nn1"),
+        ("pattern.a", "no arrow"),
+        ("pattern.a", "( => x"),
+        ("pattern.a", r"a => \2"),
+        ("other.a", "x"),
+    ],
+)
+def test_a_wrong_name_for_a_namespace_is_refused(key: str, value: str) -> None:
+    with pytest.raises(ConfigError, match="spark.lineage.namespace"):
+        load({"spark.lineage.namespace." + key: value}, {})

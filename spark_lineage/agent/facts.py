@@ -48,11 +48,20 @@ def execution_context(record: dict[str, Any], action: str) -> dict[str, Any]:
     return {key: value for key, value in context.items() if value not in (None, "", [], {})}
 
 
+# The bridge has masked the values of most of these; whatever their value, they are not told.
+_SECRET = re.compile(
+    r"secret|passw|passphrase|pwd|token|credential|signature|authoriz|bearer|cookie|jaas|\bsas\b"
+    r"|(?:access|api|account|private|shared|encryption)[._-]?key|\(redacted\)",
+    re.IGNORECASE,
+)
+
+
 def _catalogs(conf: dict[str, str]) -> dict[str, dict[str, str]]:
+    """The properties of the configured catalogs that are no secrets, and hold none."""
     catalogs: dict[str, dict[str, str]] = {}
     for key, value in conf.items():
         match = re.fullmatch(r"spark\.sql\.catalog\.([^.]+)(?:\.(.+))?", key)
-        if match:
+        if match and not _SECRET.search(match[2] or "") and not _SECRET.search(value):
             catalogs.setdefault(match[1], {})[match[2] or "class"] = value
     return catalogs
 
@@ -63,14 +72,19 @@ def quality(
     issues: list[str],
     times: dict[str, float],
     losses: dict[str, int],
+    filtered: dict[str, int] | None = None,
 ) -> dict[str, Any]:
-    """What the agent could tell of this run, and what it could not."""
+    """What the agent could tell of this run, and what it could not.
+
+    ``filtered``: runs that the event filter left out so far, by the list that did.
+    """
     bridge = record.get("bridge") or {}
     dropped = {**(bridge.get("dropped") or {}), **losses}
     told: dict[str, Any] = {
         "agentVersion": __version__,
         "bridgeVersion": bridge.get("version"),
         "dropped": {reason: count for reason, count in dropped.items() if count},
+        "filtered": filtered or None,
         "issues": issues,
         "times": {**times, "captureMillis": round((bridge.get("captureNanos") or 0) / 1e6, 3)},
     }
@@ -84,7 +98,7 @@ def quality(
                     "issues": list(output.issues),
                 }
                 for output in lineage.outputs
-                if output.dataset is not None
+                if output.dataset is not None and output.written
             ],
             "unknownNodes": lineage.unknown_nodes,
             "unexplained": [column.to_dict() for column in lineage.unexplained],
@@ -106,22 +120,28 @@ def error_of(execution: dict[str, Any]) -> RunError:
     return RunError(text[:ERROR_MESSAGE_LIMIT], error.get("stack"))
 
 
-def output_statistics(
-    writes: list[dict[str, Any]], lineage: Lineage | None
-) -> dict[tuple[str, str], dict[str, int]]:
-    """Rows, bytes and files written, where the run has one output and so no doubt whose."""
-    named = [output.dataset for output in lineage.outputs if output.dataset] if lineage else []
-    if len(named) != 1:
-        return {}
-    best: dict[str, int] = {}
-    words = {"numOutputRows": "rows", "numOutputBytes": "bytes", "numFiles": "files"}
-    for write in writes:
-        metrics = write.get("metrics") or {}
-        for metric, word in words.items():
-            if metric in metrics:
-                # A nested execution repeats its outer's write: the larger, not the sum.
-                best[word] = max(best.get(word, 0), int(metrics[metric]))
-    return {(named[0].namespace, named[0].name): best} if best else {}
+# Spark's words for what somebody cancelled: by 4.x's error condition, or 3.x's message; a query
+# that a server's client interrupted; also where another exception is around it.
+_CANCELLED = re.compile(
+    r"(?:[\w.$]+(?:Exception|Error): )*"
+    r"(?:\[(?:SPARK_JOB_CANCELLED|OPERATION_CANCELED)\b|Job \d+ cancelled\b)"
+)
+_INTERRUPTED = frozenset(
+    {
+        "java.lang.InterruptedException",
+        "java.nio.channels.ClosedByInterruptException",
+        "java.util.concurrent.CancellationException",
+    }
+)
+
+
+def is_cancelled(execution: dict[str, Any]) -> bool:
+    """Whether a failed execution was cancelled: a job, stage, group or tag of it, or its thread."""
+    error = execution.get("error") or {}
+    if error.get("class") in _INTERRUPTED or _CANCELLED.match(error.get("message") or ""):
+        return True
+    causes = re.findall(r"^Caused by: [\w.$]+: (.*)$", error.get("stack") or "", re.MULTILINE)
+    return any(_CANCELLED.match(cause) for cause in causes)
 
 
 def job_kind(lineage: Lineage | None) -> str:

@@ -32,14 +32,16 @@ class Host:
     """Takes the records of one bridge to the end; built where it runs.
 
     ``link`` is the claimed bridge, ``name`` names the spool's file (the
-    application's id).
+    application's id), ``program`` is the program's file where this process runs it.
     """
 
-    def __init__(self, link: Link, settings: Settings, name: str) -> None:
+    def __init__(
+        self, link: Link, settings: Settings, name: str, program: str | None = None
+    ) -> None:
         self._link = link
         self._settings = settings
         self._failures = Failures()
-        self._runs = Runs(settings, self._failures)
+        self._runs = Runs(settings, self._failures, program)
         self._delivery = Delivery(settings, name)
         self._stopping = threading.Event()
         self._reported_at = 0.0
@@ -107,10 +109,13 @@ class Host:
         self._acknowledged = sequence
         self._delivery.wake()
 
-    def end_applications(self, error: RunError | None = None) -> None:
-        """End the runs that are still open: their end will not be told any more."""
+    def end_applications(self, error: RunError | None = None, died: bool = False) -> None:
+        """End the runs that are still open: their end will not be told any more.
+
+        ``died``: the driver went without telling its end.
+        """
         with guarded(self._failures, "ending runs"):
-            self._delivery.put(self._runs.end_all(error))
+            self._delivery.put(self._runs.end_all(error, died))
             self._delivery.wake()
 
     def drain(self, timeout: float) -> bool:

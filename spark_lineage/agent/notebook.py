@@ -11,27 +11,25 @@ _HOOK = "_spark_lineage_hook"
 
 
 def load(ipython: Any) -> None:
-    """Enable at once where a session is active, else after the cell that makes one."""
+    """Enable for the active session, and for each that a later cell makes after its stop."""
     if getattr(ipython, _HOOK, None) is not None:
         return
+    watch = _Watch()
 
     def after_cell(*_: Any) -> None:
-        if not _enable_active():
-            return
-        hook = getattr(ipython, _HOOK, None)
-        if hook is not None:
-            ipython.events.unregister("post_run_cell", hook)
-            setattr(ipython, _HOOK, None)
+        try:
+            watch.look()
+        except Exception as error:  # of a JVM that has ended; the cell is none of our business
+            logger.debug("looking for a session: %s", error)
 
-    if _enable_active():
-        return
     ipython.events.register("post_run_cell", after_cell)
     setattr(ipython, _HOOK, after_cell)
-    print("spark_lineage: reports as soon as there is a SparkSession")
+    if not watch.look():
+        print("spark_lineage: reports as soon as there is a SparkSession")
 
 
 def unload(ipython: Any) -> None:
-    """Stop waiting for a session, and stop reporting."""
+    """Stop waiting for sessions, and stop reporting."""
     from spark_lineage.agent.session import disable
 
     hook = getattr(ipython, _HOOK, None)
@@ -41,18 +39,29 @@ def unload(ipython: Any) -> None:
     disable(None)
 
 
-def _enable_active() -> bool:
-    """Enable for the active session; True when there is nothing left to wait for."""
-    from pyspark.sql import SparkSession
+class _Watch:
+    """Enables once for each application that is active after a cell."""
 
-    from spark_lineage.agent.session import enable
+    def __init__(self) -> None:
+        self._seen: object = None
 
-    spark = SparkSession.getActiveSession()
-    if spark is None:
-        return False
-    try:
-        print(enable(spark, {}))
-    except SparkLineageError as error:
-        logger.warning("not reporting: %s", error)
-        print(f"spark_lineage is off: {error}")
-    return True
+    def look(self) -> bool:
+        """Enable if there is a session of an application not seen; True if there is one."""
+        from pyspark.sql import SparkSession
+
+        from spark_lineage.agent.session import enable
+
+        spark = SparkSession.getActiveSession()
+        if spark is None:
+            return False
+        # A Connect session has no application: it is seen itself.
+        application = getattr(getattr(spark, "_sc", None), "applicationId", spark)
+        if application == self._seen:
+            return True
+        self._seen = application
+        try:
+            print(enable(spark, {}))
+        except SparkLineageError as error:
+            logger.warning("not reporting: %s", error)
+            print(f"spark_lineage is off: {error}")
+        return True

@@ -19,6 +19,7 @@ from spark_lineage.agent.runs import Runs
 from spark_lineage.config import Settings
 from spark_lineage.delivery import archive
 from spark_lineage.delivery.dispatch import Delivery
+from spark_lineage.delivery.spool import revive
 from spark_lineage.errors import SparkLineageError
 
 BATCH = 100
@@ -38,17 +39,24 @@ class Replayed:
 
 
 def replay(
-    settings: Settings, files: Sequence[Path] | None, timeout: float, keep: bool = False
+    settings: Settings,
+    files: Sequence[Path] | None,
+    timeout: float,
+    keep: bool = False,
+    refused: bool = False,
 ) -> Replayed:
     """Turn record files into events and deliver all that waits, for ``timeout`` seconds.
 
     ``files``: these record files, else all in the spool directory that no
     running application writes. A file is removed once its events are in the
-    spool, unless ``keep``. Events left over stay in the spool.
+    spool, unless ``keep``. Events left over stay in the spool. With ``refused``,
+    what a target had refused (dead letters) is sent again too.
     """
     done = Replayed()
     directory = Path(settings.spool_dir)
     found = list(files) if files else sorted(directory.glob("records-*.jsonl"))
+    if refused:
+        revive(directory)
     delivery = Delivery(settings, "replay")
     deadline = time.monotonic() + timeout
     try:
@@ -101,7 +109,7 @@ def _file(
                 done.events += len(events)
                 events = []
         # The application ended without telling: its open runs will hear no more.
-        events += runs.end_all()
+        events += runs.end_all(died=True)
         spool.put(events)
         done.events += len(events)
         done.files += 1

@@ -7,25 +7,25 @@ application is a run of its own, the parent of all others.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spark_lineage.agent import facts
-from spark_lineage.agent.actions import Actions
+from spark_lineage.agent.application import Application, application_of
+from spark_lineage.agent.derived import Derived, Deriver
+from spark_lineage.agent.filters import EventFilter, is_query
 from spark_lineage.agent.guard import Failures
-from spark_lineage.agent.names import JobNames
+from spark_lineage.agent.names import query_hash, root_class
 from spark_lineage.config import Settings
-from spark_lineage.lineage.derive import derive
-from spark_lineage.lineage.fallback import datasets_only
-from spark_lineage.lineage.memory import Memory
+from spark_lineage.lineage.datasets.lakehouse import is_bookkeeping
 from spark_lineage.lineage.merge import merge
 from spark_lineage.lineage.model import Lineage
 from spark_lineage.lineage.options import LineageOptions
+from spark_lineage.lineage.statistics import Statistics
 from spark_lineage.openlineage.events import EventBuilder
 from spark_lineage.openlineage.ids import run_id
 from spark_lineage.openlineage.run import ParentRun, Run, RunError
-from spark_lineage.plan.decode import decode
 
 MAX_OPEN_RUNS = 10_000
 MAX_APPLICATIONS = 100
@@ -34,236 +34,316 @@ Event = dict[str, Any]
 
 
 @dataclass
-class _Application:
-    """An application that was seen: its run, and whether its end was told."""
-
-    id: str
-    run: Run
-    names: JobNames = field(default_factory=JobNames)
-    memory: Memory = field(default_factory=Memory)
-    actions: Actions = field(default_factory=Actions)
-    ended: bool = False
-
-
-@dataclass
 class _Open:
     """A run whose end has not been seen."""
 
     run: Run
     started: bool = False
+    filtered: bool = False
+    has_nested: bool = False
     lineage: Lineage | None = None
     nested: list[Lineage] = field(default_factory=list)
-    writes: list[dict[str, Any]] = field(default_factory=list)
+    statistics: Statistics = field(default_factory=Statistics)
     issues: list[str] = field(default_factory=list)
 
 
 class Runs:
-    """Turns records into events, in order. Not thread-safe: one host owns it."""
+    """Turns records into events, in order. Not thread-safe: one host owns it.
 
-    def __init__(self, settings: Settings, failures: Failures) -> None:
+    ``program`` is the file of the program, where the host knows it.
+    """
+
+    def __init__(self, settings: Settings, failures: Failures, program: str | None = None) -> None:
         self._settings = settings
         self._failures = failures
+        self._program = program
         self._options = lineage_options(settings)
-        self._builder = EventBuilder(settings.facets_disabled, settings.sql)
-        self._applications: OrderedDict[str, _Application] = OrderedDict()
+        self._deriver = Deriver(self._options, failures)
+        self._filter = EventFilter(settings)
+        self._builder = EventBuilder(settings.facets_disabled, settings.sql, settings.lineage_facet)
+        self._applications: OrderedDict[str, Application] = OrderedDict()
         self._open: OrderedDict[tuple[str, int], _Open] = OrderedDict()
         self._roots: OrderedDict[tuple[str, int], int] = OrderedDict()
         self.losses: dict[str, int] = {}
         self.undelivered: dict[str, int] = {}
         """What delivery has lost so far, by reason; told with the next event."""
+        self.filtered: Counter[str] = Counter()
+        """Runs that the event filter left out, by the list that did."""
 
     def take(self, record: dict[str, Any]) -> list[Event]:
         """Take one record and give the events that follow from it."""
         events: list[Event] = []
         application = self._application(record, events)
+        application.see(record)
         if record["kind"] == "application":
             if record["phase"] == "END":
-                events += self.end_application(
-                    application.id, int(record["app"].get("endTime") or _now())
-                )
+                outcome = record.get("outcome") or {}
+                error, code = None, outcome.get("exitCode")
+                if code:
+                    error = RunError(f"the application ended with exit code {code}")
+                at = int(outcome.get("time") or 0) or _now()
+                events += self.end_application(application.id, at, error)
+            return events
+        if application.denied:
             return events
         if record["phase"] == "START":
-            events += self._start(record, application)
+            told = self._start(record, application)
         else:
-            events += self._end(record, application)
-        return events
+            told = self._end(record, application)
+        if told and not application.told:
+            # An allow-list of jobs names this one, and not the application.
+            application.told = True
+            events.append(self._builder.start(application.run, None))
+        return events + told
 
     def end_application(
-        self, application_id: str, at: int | None = None, error: RunError | None = None
+        self,
+        application_id: str,
+        at: int | None = None,
+        error: RunError | None = None,
+        died: bool = False,
     ) -> list[Event]:
-        """End an application's run, once: FAIL with an error that is known, else COMPLETE.
+        """End an application's run, once, and abort the runs that are still open.
 
-        Runs still open are aborted: nothing will tell their end any more.
+        FAIL with an error that is known, ABORT if that says it was cancelled.
+        ``died``: the driver went without telling its end, which is a FAIL if its
+        last action failed, and an ABORT if it was in the middle of one. Else nobody
+        knows how it ended: COMPLETE, with the status ``unknown``.
         """
         application = self._applications.get(application_id)
         if application is None or application.ended:
             return []
         application.ended = True
-        at = at or _now()
+        at = max(at or (application.last_seen if died else _now()), application.run.start_time)
         events: list[Event] = []
+        aborted = False
         for key in [key for key in self._open if key[0] == application_id]:
             open_run = self._open.pop(key)
+            aborted = True
+            if open_run.filtered or not self._is_known_to_pass(open_run, application):
+                continue
             run = replace(open_run.run, end_time=at)
             if not open_run.started:
                 events.append(self._builder.start(run, open_run.lineage))
             events.append(self._builder.end(run, open_run.lineage, "ABORT"))
-        context = dict(application.run.context)
-        context["status"] = "failed" if error else "unknown"
+        if not application.told:
+            if application.denied or not events:
+                return events
+            application.told = True
+            events.insert(0, self._builder.start(application.run, None))
+        state, status = "COMPLETE", "unknown"
+        if error:
+            state, status = ("ABORT", "aborted") if error.cancelled else ("FAIL", "failed")
+        elif died and application.last_failed:
+            state, status = "FAIL", "failed"
+        elif died and aborted:
+            state, status = "ABORT", "aborted"
+        context = {**application.run.context, "status": status}
         run = replace(application.run, end_time=at, error=error, context=context)
-        events.append(self._builder.end(run, None, "FAIL" if error else "COMPLETE"))
+        events.append(self._builder.end(run, None, state))
         return events
 
-    def end_all(self, error: RunError | None = None) -> list[Event]:
-        """End every application that is still open."""
+    def end_all(self, error: RunError | None = None, died: bool = False) -> list[Event]:
+        """End every application that is still open, as :meth:`end_application` says."""
         events: list[Event] = []
         for application_id in list(self._applications):
-            events += self.end_application(application_id, error=error)
+            events += self.end_application(application_id, error=error, died=died)
         return events
 
-    def _application(self, record: dict[str, Any], events: list[Event]) -> _Application:
-        app = record["app"]
-        application_id = str(app["id"])
+    def _application(self, record: dict[str, Any], events: list[Event]) -> Application:
+        application_id = str(record["app"]["id"])
         known = self._applications.get(application_id)
         if known is None:
-            settings = self._settings
-            started = int(app.get("startTime") or 0)
-            run = Run(
-                run_id=run_id(started, application_id),
-                job_namespace=settings.namespace,
-                job_name=settings.job_name or str(app.get("name") or application_id),
-                job_kind="APPLICATION",
-                start_time=started,
-                parent=_configured_parent(settings),
-                root=_configured_root(settings),
-                spark_version=str(app.get("sparkVersion") or ""),
-                context=facts.application_context(app),
-            )
-            known = _Application(application_id, run)
+            first = not self._applications
+            known = application_of(record["app"], self._settings, self._program, first)
+            known.denied = self._filter.jobs.denies([known.name])
             self._applications[application_id] = known
             while len(self._applications) > MAX_APPLICATIONS:
                 self._applications.popitem(last=False)
-            events.append(self._builder.start(run, None))
+            if not self._filter.jobs.refuses([known.name]):
+                known.told = True
+                events.append(self._builder.start(known.run, None))
         return known
 
-    def _start(self, record: dict[str, Any], application: _Application) -> list[Event]:
+    def _start(self, record: dict[str, Any], application: Application) -> list[Event]:
         execution = record["execution"]
         number, root = int(execution["id"]), _root(execution)
         key = (application.id, root)
         if number != root:
             self._remember(self._roots, (application.id, number), root)
+            if key in self._open:
+                self._open[key].has_nested = True
             return []
-        lineage, issues, _ = self._derive(record, application)
-        open_run = _Open(self._run(record, application, lineage), lineage=lineage, issues=issues)
+        if root_class(record) is not None and self._leaves_out(record, application):
+            left_out = _Open(self._run(record, application, Derived()), filtered=True)
+            self._remember(self._open, key, left_out)
+            return []
+        made = self._deriver.derive(record, application.memory)
+        self._deriver.identify(record, made)
+        if made.lineage is not None:
+            # As it stands without nested executions: what is done conditionally is not done yet.
+            made.lineage = merge([made.lineage])
+        open_run = _Open(
+            self._run(record, application, made), lineage=made.lineage, issues=made.issues
+        )
         self._remember(self._open, key, open_run)
-        # Without a plan the job has no name yet: its start is told with its end.
-        if lineage is None or self._is_left_out(lineage, issues):
+        # Without a plan the job has no name yet: its start is told with its end. So is that of a
+        # query around a command: it may be no more than a look at what the command gave.
+        if made.lineage is None or (execution.get("mode") == "ALL" and not is_query(record)):
+            return []
+        if self._is_left_out(made.lineage, made.issues):
+            return []
+        if is_bookkeeping(record, made.lineage):
             return []
         open_run.started = True
-        return [self._builder.start(self._with_quality(open_run, record, lineage, {}), lineage)]
+        started = self._with_quality(open_run, record, made.lineage, {})
+        return [self._builder.start(started, made.lineage)]
 
-    def _end(self, record: dict[str, Any], application: _Application) -> list[Event]:
+    def _end(self, record: dict[str, Any], application: Application) -> list[Event]:
         execution = record["execution"]
         number = int(execution["id"])
         root = self._roots.pop((application.id, number), None)
         if root is None:
             root = _root(execution)
+        if root in application.ended_roots:
+            # An execution that outlives its action: the run has had its one end.
+            return []
         key = (application.id, root)
-        lineage, issues, times = self._derive(record, application)
         open_run = self._open.get(key)
+        if number == root:
+            application.end_root(root)
+            failed = execution.get("outcome") == "FAILURE"
+            application.last_failed = failed and not facts.is_cancelled(execution)
+            self._open.pop(key, None)
+            if _is_look_at_result(record) and not (open_run is not None and open_run.has_nested):
+                # The command had a run of its own, which has told of it.
+                return []
+            if (open_run is None or not open_run.started) and (
+                (open_run is not None and open_run.filtered)
+                or self._leaves_out(record, application, open_run)
+            ):
+                return []
+        elif open_run is not None and open_run.filtered:
+            return []
+        made = self._deriver.derive(record, application.memory)
+        if number == root or open_run is None:
+            known = open_run.run.plan_hash if open_run is not None else None
+            self._deriver.identify(record, made, known)
+        if is_bookkeeping(record, made.lineage) and (
+            number != root or open_run is None or not (open_run.started or open_run.nested)
+        ):
+            return []
         if open_run is None:
             # The root's start was dropped, or came before us.
-            open_run = _Open(self._run(record, application, lineage))
+            open_run = _Open(self._run(record, application, made))
             if number != root:
                 self._remember(self._open, key, open_run)
-        open_run.writes += record.get("writes") or []
-        open_run.issues += [issue for issue in issues if issue not in open_run.issues]
+        self._measure(open_run, made)
+        open_run.issues += [issue for issue in made.issues if issue not in open_run.issues]
         if number != root:
-            if lineage is not None:
-                open_run.nested.append(lineage)
+            if made.lineage is not None:
+                open_run.nested.append(made.lineage)
             return []
-        self._open.pop(key, None)
-        contributions = [*([lineage] if lineage is not None else []), *open_run.nested]
+        return self._end_run(record, application, open_run, made)
+
+    def _end_run(
+        self, record: dict[str, Any], application: Application, open_run: _Open, made: Derived
+    ) -> list[Event]:
+        """The end of a run, with its start where that was not told."""
+        execution = record["execution"]
+        contributions = [*([made.lineage] if made.lineage is not None else []), *open_run.nested]
         merged = merge(contributions) if contributions else open_run.lineage
-        if self._is_left_out(merged, open_run.issues):
+        if not open_run.started and self._is_left_out(merged, open_run.issues):
             return []
-        run = self._run(record, application, merged)
+        run = self._run(record, application, replace(made, lineage=merged))
         if open_run.started:
             run = replace(run, job_name=open_run.run.job_name, job_kind=open_run.run.job_kind)
-        open_run.run = replace(
-            run, output_statistics=facts.output_statistics(open_run.writes, merged)
-        )
+        state = "COMPLETE"
+        statistics = open_run.statistics
+        run = replace(run, input_statistics=statistics.read(merged))
+        if execution.get("outcome") == "FAILURE":
+            state = "ABORT" if facts.is_cancelled(execution) else "FAIL"
+            run = replace(run, error=facts.error_of(execution))
+        else:
+            run = replace(run, output_statistics=statistics.written(merged))
+        open_run.run = run
         events = []
         if not open_run.started:
-            events.append(
-                self._builder.start(self._with_quality(open_run, record, merged, {}), merged)
+            # What is known only now is of the end.
+            context = {k: v for k, v in run.context.items() if k != "durationMillis"}
+            start = replace(
+                run, error=None, context=context, input_statistics={}, output_statistics={}
             )
-        failed = execution.get("outcome") == "FAILURE"
-        if failed:
-            open_run.run = replace(open_run.run, error=facts.error_of(execution))
-        ended = self._with_quality(open_run, record, merged, times)
-        events.append(self._builder.end(ended, merged, "FAIL" if failed else "COMPLETE"))
+            open_run.run = start
+            started = self._with_quality(open_run, record, merged, {})
+            events.append(self._builder.start(started, merged))
+            open_run.run = run
+        ended = self._with_quality(open_run, record, merged, made.times)
+        events.append(self._builder.end(ended, merged, state))
         return events
 
-    def _derive(
-        self, record: dict[str, Any], application: _Application
-    ) -> tuple[Lineage | None, list[str], dict[str, float]]:
-        """Derive a record's lineage; a failure is an issue in the event, never an end."""
-        plans = record.get("plans") or {}
-        truncated = (record.get("bridge") or {}).get("truncated")
-        issues = [f"plan cut by the bridge: {truncated}"] if truncated else []
-        if plans.get("analyzed") is None and plans.get("optimized") is None:
-            return None, issues, {}
-        began = time.perf_counter()
-        try:
-            decoded = decode(record)
-            read = time.perf_counter()
-            lineage = derive(decoded, self._options, application.memory)
-        except Exception as error:
-            self._failures.add("deriving lineage", error)
-            problem = f"column lineage failed: {type(error).__name__}: {error}"
-            return self._datasets_only(record, problem), [*issues, problem], {}
-        done = time.perf_counter()
-        return (
-            lineage,
-            issues,
-            {
-                "decodeMillis": round((read - began) * 1000, 3),
-                "deriveMillis": round((done - read) * 1000, 3),
-            },
+    def _leaves_out(
+        self, record: dict[str, Any], application: Application, open_run: _Open | None = None
+    ) -> bool:
+        """Whether the event filter leaves an action out, by as little of its plan as tells that."""
+        reason = self._filter.of_statement(record)
+        if reason is None and (self._filter.datasets.there or self._filter.jobs.there):
+            lineage = self._deriver.outline(record, application.memory)
+            nested = open_run.nested if open_run is not None else []
+            both = [*([lineage] if lineage else []), *nested]
+            lineage = merge(both) if both else None
+            reason = self._filter.of_datasets(lineage)
+            if reason is None and self._filter.jobs.there:
+                run = self._run(
+                    record, application, self._deriver.identify(record, Derived(lineage))
+                )
+                reason = self._filter.of_job(application.name, run.job_name)
+        if reason is not None:
+            self.filtered[reason] += 1
+        return reason is not None
+
+    def _is_known_to_pass(self, open_run: _Open, application: Application) -> bool:
+        """Whether a run that never ended is told: it may have had no plan to be judged by."""
+        if open_run.started:
+            return True
+        return not (
+            self._filter.statements.only
+            or self._filter.datasets.only
+            or self._filter.of_job(application.name, open_run.run.job_name)
         )
 
-    def _datasets_only(self, record: dict[str, Any], problem: str) -> Lineage | None:
+    def _measure(self, open_run: _Open, made: Derived) -> None:
         try:
-            return datasets_only(decode(record), self._options, problem)
+            if made.decoded is not None:
+                open_run.statistics.add(made.decoded, self._options)
         except Exception as error:
-            self._failures.add("deriving data sets", error)
-            return None
+            self._failures.add("adding statistics", error)
 
     def _is_left_out(self, lineage: Lineage | None, issues: list[str]) -> bool:
         if self._settings.read_only_actions or lineage is None or issues:
             return False
-        return all(output.dataset is None for output in lineage.outputs)
+        return not any(output.dataset and output.written for output in lineage.outputs)
 
-    def _run(
-        self, record: dict[str, Any], application: _Application, lineage: Lineage | None
-    ) -> Run:
+    def _run(self, record: dict[str, Any], application: Application, made: Derived) -> Run:
         execution = record["execution"]
         app_run = application.run
         parent = ParentRun(app_run.run_id, app_run.job_namespace, app_run.job_name)
-        root = _root(execution)
-        started = int(execution.get("startTime") or app_run.start_time)
+        query = query_hash(record, made.plan_hash, made.sql_hash)
         return Run(
-            run_id=run_id(app_run.start_time, application.id, root),
+            run_id=run_id(application.id_base, application.id, _root(execution)),
             job_namespace=self._settings.namespace,
-            job_name=application.names.name(app_run.job_name, record, lineage),
-            job_kind=facts.job_kind(lineage),
-            start_time=started,
+            job_name=application.names.name(app_run.job_name, record, made.lineage, query),
+            job_kind=facts.job_kind(made.lineage),
+            start_time=int(execution.get("startTime") or app_run.start_time),
             end_time=execution.get("endTime"),
             sql=execution.get("sql"),
             parent=parent,
             root=app_run.root or app_run.parent or parent,
             spark_version=app_run.spark_version,
             context=facts.execution_context(record, application.actions.id_of(record)),
+            plan_hash=made.plan_hash,
+            sql_hash=made.sql_hash,
+            declared=app_run.declared,
         )
 
     def _with_quality(
@@ -274,7 +354,12 @@ class Runs:
         times: dict[str, float],
     ) -> Run:
         quality = facts.quality(
-            record, lineage, open_run.issues, times, {**self.losses, **self.undelivered}
+            record,
+            lineage,
+            open_run.issues,
+            times,
+            {**self.losses, **self.undelivered},
+            dict(self.filtered),
         )
         counts = self._failures.counts()
         if counts:
@@ -295,7 +380,17 @@ def lineage_options(settings: Settings) -> LineageOptions:
         masking_functions=settings.masking_functions,
         views_as_datasets=settings.views == "inputs",
         literals=settings.sql == "full",
+        namespace_aliases=settings.namespace_alias,
+        namespace_patterns=settings.namespace_pattern,
     )
+
+
+def _is_look_at_result(record: dict[str, Any]) -> bool:
+    """Whether an execution only gives the rows of a command (``spark.sql("INSERT").collect()``)."""
+    optimized = (record.get("plans") or {}).get("optimized")
+    if optimized is None or record["execution"].get("mode") != "ALL":
+        return False
+    return bool(record["shapes"][record["nodes"][optimized][0]][0] == "CommandResult")
 
 
 def _root(execution: dict[str, Any]) -> int:
@@ -305,23 +400,3 @@ def _root(execution: dict[str, Any]) -> int:
 
 def _now() -> int:
     return int(time.time() * 1000)
-
-
-def _configured_parent(settings: Settings) -> ParentRun | None:
-    if not (settings.parent_run_id and settings.parent_job_name):
-        return None
-    return ParentRun(
-        settings.parent_run_id,
-        settings.parent_job_namespace or settings.namespace,
-        settings.parent_job_name,
-    )
-
-
-def _configured_root(settings: Settings) -> ParentRun | None:
-    if not (settings.root_parent_run_id and settings.root_parent_job_name):
-        return None
-    return ParentRun(
-        settings.root_parent_run_id,
-        settings.root_parent_job_namespace or settings.namespace,
-        settings.root_parent_job_name,
-    )

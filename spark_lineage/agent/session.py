@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
@@ -24,6 +24,8 @@ from spark_lineage.openlineage.run import RunError
 
 JOINED_POLL_SECONDS = 0.05
 ERROR_LIMIT = 2_000
+# Jupyter sends a kernel that takes more than 2.5 s to end a signal to end.
+KERNEL_EXIT_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -72,23 +74,49 @@ def enable(spark: Any, options: Mapping[str, Any]) -> Reporter:
                 raise ConfigError(
                     "enable", dict(options), "the options it was enabled with; call disable() first"
                 )
+            known.reporter = replace(known.reporter, application=application)
             return known.reporter
         logging.getLogger("spark_lineage").setLevel(settings.log_level)
-        session = _begin(link, settings, application, target)
+        session = _begin(link, settings, application, target, context._gateway)
         _sessions[context._gateway] = session
         _hook()
         return session.reporter
 
 
-def _begin(link: Link, settings: Settings, application: str, target: str) -> _Session:
+def _begin(link: Link, settings: Settings, application: str, target: str, gateway: Any) -> _Session:
     if not link.claim(f"driver:{os.getpid()}:{uuid.uuid4().hex[:8]}"):
         reporter = Reporter(application, "where the plugin's settings say", "on (by the plugin)")
         return _Session(link, settings, reporter, None, None)
-    host = Host(link, settings, application)
+    host = Host(link, settings, application, _program())
     host.start()
-    thread = threading.Thread(target=host.run, name="spark-lineage-agent", daemon=True)
+    thread = threading.Thread(
+        target=_serve, args=(host, gateway), name="spark-lineage-agent", daemon=True
+    )
     thread.start()
     return _Session(link, settings, Reporter(application, target, "on"), host, thread)
+
+
+def _serve(host: Host, gateway: Any) -> None:
+    """Take records until told to stop, or until the JVM has ended.
+
+    Jupyter ends a kernel's JVM before the kernel, whose exit may then come by a
+    signal: what ends with the JVM is told here, and not only at exit.
+    """
+    jvm = getattr(gateway, "proc", None)  # None: the JVM is the parent of this process
+
+    def ended() -> bool:
+        return jvm is not None and jvm.poll() is not None
+
+    host.run(ended)
+    if ended():
+        host.end_applications(_error)
+
+
+def _program() -> str | None:
+    """The script that this process runs; None in a notebook or a shell."""
+    main = sys.modules.get("__main__")
+    file = getattr(main, "__file__", None)
+    return os.path.abspath(file) if file and not hasattr(sys, "ps1") else None
 
 
 def disable(spark: Any) -> None:
@@ -180,6 +208,8 @@ def _hook() -> None:
         if issubclass(kind, Exception):
             text = f"{kind.__name__}: {error}"[:ERROR_LIMIT]
             _error = RunError(text, None, "PYTHON")
+        elif issubclass(kind, KeyboardInterrupt):
+            _error = RunError(kind.__name__, None, "PYTHON", cancelled=True)
         previous(kind, error, trace)
 
     sys.excepthook = remember
@@ -193,7 +223,10 @@ def _at_exit() -> None:
     for session in list(_sessions.values()):
         if session.host is None:
             continue
-        deadline = time.monotonic() + session.settings.shutdown_timeout
+        patience = session.settings.shutdown_timeout
+        if "ipykernel" in sys.modules:
+            patience = min(patience, KERNEL_EXIT_SECONDS)
+        deadline = time.monotonic() + patience
         try:
             session.host.drain(max(0.0, deadline - time.monotonic()))
             session.host.end_applications(_error)

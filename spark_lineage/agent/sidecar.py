@@ -30,8 +30,10 @@ GRACE_SECONDS = 30.0
 def main() -> int:
     """Run until the application has ended and all is delivered; gives the exit code."""
     logging.basicConfig(format="spark_lineage: %(message)s", stream=sys.stderr)
-    # Ctrl-C in a terminal reaches this process too; the driver decides when it ends.
+    # What ends a terminal's, kernel's or service's processes reaches this one too; the driver,
+    # by the end of standard input, decides when it ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     # A broken pipe to a driver that is gone must not print a traceback for each message.
     logging.raiseExceptions = False
     collect_rarely()
@@ -57,7 +59,7 @@ def main() -> int:
     memory.watch(settings.agent_memory)
     host.start()
     host.run(lambda: driver_gone.is_set() or _ended(link))
-    host.end_applications()
+    host.end_applications(died=driver_gone.is_set())
     host.stop(settings.shutdown_timeout)  # delivers, and archives what it cannot
     if not driver_gone.is_set():
         try:

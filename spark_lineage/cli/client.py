@@ -61,13 +61,22 @@ class Client:
         self._opener = urllib.request.build_opener(*handlers)
 
     def ask(self, path: str, **parameters: Any) -> Answer:
-        """GET ``path`` as JSON.
+        """GET ``path`` as JSON; a list is a parameter that is given several times.
 
         Raises :class:`UnreachableCollectorError`, :class:`UnresolvedNameError`,
         and ``CollectorError`` for any other answer than 200.
         """
         given = {name: value for name, value in parameters.items() if value is not None}
-        request = urllib.request.Request(f"{self.url}{path}?{urllib.parse.urlencode(given)}")
+        text = urllib.parse.urlencode(given, doseq=True)
+        return self._open(urllib.request.Request(f"{self.url}{path}?{text}"))
+
+    def tell(self, path: str, content: Answer) -> Answer:
+        """POST JSON to ``path``; as :meth:`ask`."""
+        request = urllib.request.Request(f"{self.url}{path}", json.dumps(content).encode())
+        request.add_header("Content-Type", "application/json")
+        return self._open(request)
+
+    def _open(self, request: urllib.request.Request) -> Answer:
         request.add_header("Accept", "application/json")
         key = os.environ.get("SPARK_LINEAGE_TRANSPORT_API_KEY")
         if key:

@@ -35,7 +35,32 @@ def command(
         typer.Option(help="A threshold such as 'coverage<0.9'; may be given again."),
     ] = None,
     webhook: Annotated[
-        str | None, typer.Option(help="Where alarms are posted to.", show_default=False)
+        str | None,
+        typer.Option(help="Where alarms and schema changes are posted to.", show_default=False),
+    ] = None,
+    kafka: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BROKERS/TOPIC",
+            help="Also read events from this Kafka topic.",
+            envvar="SPARK_LINEAGE_COLLECTOR_KAFKA",
+            show_default=False,
+        ),
+    ] = None,
+    kafka_config: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file of JSON with further settings of librdkafka.",
+            envvar="SPARK_LINEAGE_COLLECTOR_KAFKA_CONFIG",
+            show_default=False,
+        ),
+    ] = None,
+    temp: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Fold away tables whose names fit this regular expression; may be given again."
+        ),
     ] = None,
     access_log: Annotated[
         bool, typer.Option("--access-log", help="A line of JSON on stderr for each request.")
@@ -46,6 +71,7 @@ def command(
     Any OpenLineage producer can send to it: POST /api/v1/lineage.
     """
     try:
+        from spark_lineage.collector import kafka as topics
         from spark_lineage.collector import server
         from spark_lineage.collector.app import Settings
     except ImportError as error:
@@ -71,5 +97,7 @@ def command(
         alarms=tuple(alarm or ()),
         webhook=webhook,
         anonymous=anyone or host in _LOOPBACK,
+        kafka=topics.source(kafka, kafka_config) if kafka else None,
+        temp=tuple(temp or ()),
     )
     server.serve(db or server.default_db(), host, port, any_port, announce, settings)

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Any
 
 import typer
 
-from spark_lineage.cli.explain import Json, Namespace, Url
+from spark_lineage.cli import options
 from spark_lineage.config import DEFAULT_URL
+
+_HEAD = ("distance", "namespace", "dataset", "column", "type", "kinds", "job", "owners")
 
 
 def command(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME[.COLUMN]",
-            help="A column, or a table for all of it; any unique end of the name will do.",
-            show_default=False,
-        ),
-    ],
-    url: Url = DEFAULT_URL,
-    namespace: Namespace = None,
-    depth: Annotated[int, typer.Option(min=1, max=200, help="The most hops downstream.")] = 20,
-    values: Annotated[
-        bool,
-        typer.Option("--values", help="Only where the value flows, no filters, joins or sorts."),
-    ] = False,
-    as_json: Json = False,
-    form: Annotated[
-        Literal["table", "csv", "json", "markdown"],
-        typer.Option("--format", help="How to print it."),
-    ] = "table",
-    as_of: Annotated[
-        str | None, typer.Option(help="As it was at this time (ISO 8601).", show_default=False)
-    ] = None,
+    name: options.Place,
+    url: options.Url = DEFAULT_URL,
+    namespace: options.Namespace = None,
+    depth: options.Depth = 20,
+    limit: options.Limit = 5_000,
+    values: options.Values = False,
+    kind: options.Kind = None,
+    unmasked: options.Unmasked = False,
+    via: options.Via = None,
+    fold: options.Fold = None,
+    as_of: options.AsOf = None,
+    as_json: options.Json = False,
+    form: options.Format = "table",
 ) -> None:
     """What depends on a column: columns, tables and jobs downstream."""
     from spark_lineage.cli.client import Client
-    from spark_lineage.cli.console import console
 
     client = Client(url)
     found = client.ask("/api/v1/resolve", name=name, namespace=namespace)
@@ -47,19 +38,47 @@ def command(
         namespace=found["namespace"],
         column=found["column"],
         depth=depth,
+        limit=limit,
         follow="direct" if values else "all",
+        kind=kind,
+        unmasked=unmasked,
+        via=via,
+        fold=fold,
         as_of=as_of,
     )
-    if form in ("csv", "markdown"):
-        from spark_lineage.cli import sheets
+    form = "json" if as_json else form
+    if form == "table":
+        from spark_lineage.cli import render
+        from spark_lineage.cli.console import console
 
-        typer.echo(sheets.impact(answer, form), nl=False)
+        render.impact(console(), answer)
         return
-    if as_json or form == "json":
-        import json
+    rows = [row(one) for one in answer["columns"]]
+    if form == "markdown":
+        typer.echo(title(answer) + "\n")
+    options.print_rows(_HEAD, rows, form, answer, [options.cut(answer)])
 
-        typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
-        return
-    from spark_lineage.cli import render
 
-    render.impact(console(), answer)
+def row(one: dict[str, Any]) -> tuple[Any, ...]:
+    """A column that is hit, as a row."""
+    return (
+        one["distance"],
+        one["namespace"],
+        one["dataset"],
+        one["column"],
+        one["data_type"],
+        options.kinds_of(one["kinds"]),
+        one["job"]["name"] if one["job"] else None,
+        " ".join(one["owners"]),
+    )
+
+
+def title(answer: dict[str, Any]) -> str:
+    """How much is hit, in one line."""
+    from spark_lineage.cli.sheets import cell
+
+    name = cell(options.column_of(answer["column"]))
+    return (
+        f"**{name}**: {len(answer['columns'])} columns in {len(answer['datasets'])} tables, "
+        f"{len(answer['jobs'])} jobs"
+    )

@@ -17,6 +17,9 @@ def command(
     url: Annotated[str | None, typer.Option(help="The collector's address.")] = None,
     spool: Annotated[Path | None, typer.Option(help="The spool directory.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to try for.")] = 60.0,
+    refused: Annotated[
+        bool, typer.Option(help="Also send again what a collector had refused.")
+    ] = False,
     keep: Annotated[bool, typer.Option(help="Keep record files after they are delivered.")] = False,
 ) -> None:
     """Turn records that had no agent into events, and deliver what waits in the spool."""
@@ -27,7 +30,7 @@ def command(
     options = {"transport_url": url, "spool_dir": str(spool) if spool else None}
     if url is not None:
         options["transport_type"] = "http"
-    done = run(config.load(options=options), files, timeout, keep)
+    done = run(config.load(options=options), files, timeout, keep, refused)
     for problem in done.problems:
         typer.echo(problem, err=True)
     typer.echo(

@@ -1,45 +1,14 @@
-"""Answers as CSV and Markdown, for a spreadsheet or a pull request."""
+"""Rows as CSV and Markdown, for a spreadsheet or a pull request."""
 
 from __future__ import annotations
 
 import csv
 import io
-from typing import Any
-
-_HEAD = ("distance", "namespace", "dataset", "column", "type", "kinds", "job", "owners")
+from collections.abc import Sequence
 
 
-def impact(answer: dict[str, Any], form: str) -> str:
-    """The columns and readers that an answer of ``impact`` tells of, a row each."""
-    rows = [
-        (
-            str(one["distance"]),
-            one["namespace"],
-            one["dataset"],
-            one["column"],
-            one["data_type"] or "",
-            " ".join(kind["type"] + ("*" if kind["masking"] else "") for kind in one["kinds"]),
-            one["job"]["name"] if one["job"] else "",
-            " ".join(one["owners"]),
-        )
-        for one in answer["columns"]
-    ]
-    if form == "csv":
-        return _csv([_HEAD, *rows])
-    name = answer["column"]["dataset"]
-    if answer["column"]["column"] is not None:
-        name += "." + answer["column"]["column"]
-    lines = [f"**{_cell(name)}**: {len(rows)} columns in {len(answer['datasets'])} tables, "
-             f"{len(answer['jobs'])} jobs", ""]  # fmt: skip
-    if rows:
-        lines += ["| " + " | ".join(_HEAD) + " |", "|" + "---|" * len(_HEAD)]
-        lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
-    if answer["truncated"]:
-        lines += ["", f"Cut: at least {answer['left_out']} columns more."]
-    return "\n".join(lines) + "\n"
-
-
-def _csv(rows: list[tuple[str, ...]]) -> str:
+def comma_separated(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as CSV, the head among them."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for row in rows:
@@ -48,5 +17,15 @@ def _csv(rows: list[tuple[str, ...]]) -> str:
     return out.getvalue()
 
 
-def _cell(text: str) -> str:
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a Markdown table."""
+    return [
+        "| " + " | ".join(head) + " |",
+        "|" + "---|" * len(head),
+        *("| " + " | ".join(map(cell, row)) + " |" for row in rows),
+    ]
+
+
+def cell(text: str) -> str:
+    """A text that stays in its cell."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")

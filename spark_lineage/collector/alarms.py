@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import operator
 import re
 import threading
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from spark_lineage.collector.health import WATCHED
+from spark_lineage.collector.webhook import Webhook
 from spark_lineage.errors import ConfigError
 
 logger = logging.getLogger(__name__)
-WATCHED = ("coverage", "quarantined", "failed_checks", "conflicts", "stale_definitions")
 _TESTS: dict[str, Callable[[float, float], bool]] = {"<": operator.lt, ">": operator.gt}
-TIMEOUT = 10.0
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Alarms:
     """Looks at the totals again and again, and tells a webhook what began or ended to ring."""
 
     def __init__(
-        self, rules: list[Rule], totals: Callable[[], dict[str, Any]], webhook: str | None
+        self, rules: list[Rule], totals: Callable[[], dict[str, Any]], webhook: Webhook | None
     ) -> None:
         self._rules = rules
         self._totals = totals
@@ -54,7 +52,7 @@ class Alarms:
         self.ringing: dict[str, bool] = {one.text: False for one in rules}
 
     def look(self) -> list[dict[str, Any]]:
-        """Look once; gives (and posts) what changed."""
+        """Look once; gives what changed, and tells the webhook."""
         totals = self._totals() if self._rules else {}
         changes = []
         for one in self._rules:
@@ -64,7 +62,7 @@ class Alarms:
                 state = "ringing" if rings else "over"
                 changes.append({"alarm": one.text, "state": state, "value": totals[one.name]})
         if changes and self._webhook:
-            post(self._webhook, {"alarms": changes, "totals": totals})
+            self._webhook.put({"alarms": changes, "totals": totals})
         return changes
 
     def watch(self, ended: threading.Event, seconds: float) -> None:
@@ -74,15 +72,3 @@ class Alarms:
                 self.look()
             except Exception:
                 logger.exception("the alarms could not be looked at")
-
-
-def post(url: str, content: dict[str, Any]) -> bool:
-    """POST JSON to a webhook; False (and a line in the log) where it does not take it."""
-    request = urllib.request.Request(url, json.dumps(content).encode())
-    request.add_header("Content-Type", "application/json")
-    try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT):
-            return True
-    except OSError as error:
-        logger.warning("the webhook did not take the message: %s", error)
-        return False

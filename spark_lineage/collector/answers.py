@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from spark_lineage.collector import graph, kinds, owned
+from spark_lineage.collector import graph, kinds, lifecycle, overrides, owned, via
 from spark_lineage.collector.graph import Bounds, Node, Walk
 from spark_lineage.collector.resolve import Column, Dataset
 from spark_lineage.collector.steps import Steps
@@ -18,25 +19,41 @@ from spark_lineage.collector.times import show
 Answer = dict[str, Any]
 
 
-def explain_column(connection: Connection, column: Column, bounds: Bounds) -> Answer:
-    """Where a column comes from and how it is made, step by step upstream."""
+def explain_column(
+    connection: Connection,
+    column: Column,
+    bounds: Bounds,
+    view: str | None = None,
+    fold: re.Pattern[str] | None = None,
+) -> Answer:
+    """Where a column comes from and how it is made, step by step upstream.
+
+    With ``view`` only by ways through that view. Data sets whose names ``fold``
+    fits are no ``sources``; among the ``nodes`` they stand, since they are steps.
+    """
     if column.id is None:
         raise ValueError("a column is needed")
-    walk = graph.upstream(connection, [column.id], bounds)
+    walk = via.only(connection, graph.upstream(connection, [column.id], bounds), view)
     ordered = _ordered(walk)
     numbers = {node.id: number for number, node in enumerate(ordered)}
     steps = Steps(connection, ordered, numbers, bounds.as_of)
     acts = graph.composed(walk, [column.id], up=True)
+    gone = _gone(connection, walk, bounds)
+    folded = _folded(walk, fold, [column.id])
+    marks = overrides.Marks(connection)
     return {
         "column": column.to_dict(),
         **_bounds(bounds, walk),
+        "folded": len({walk.nodes[one].dataset_id for one in folded}),
         "nodes": [
             {
                 "node": numbers[node.id],
                 **node.to_dict(),
                 "data_type": node.type,
                 "distance": walk.distance[node.id],
-                "steps": steps.of_column(node),
+                "dropped": gone.get(node.dataset_id),
+                "folded": node.id in folded,
+                "steps": _marked(marks, node.to_dict(), steps.of_column(node)),
             }
             for node in ordered
         ],
@@ -49,19 +66,21 @@ def explain_column(connection: Connection, column: Column, bounds: Bounds) -> An
                 "root": not walk.steps.get(node.id) and node.id not in walk.cut,
             }
             for node in ordered
-            if node.id != column.id
+            if node.id != column.id and node.id not in folded
         ],
     }
 
 
-def explain_dataset(connection: Connection, dataset: Dataset) -> Answer:
+def explain_dataset(connection: Connection, dataset: Dataset, as_of: int | None = None) -> Answer:
     """How each column of a data set is made, and what decides its rows; one step back."""
     ids = graph.dataset_columns(connection, dataset.id)
     nodes = graph.nodes(connection, ids)
-    steps = Steps(connection, nodes, {})
+    steps = Steps(connection, nodes, {}, as_of)
+    marks = overrides.Marks(connection)
     columns = []
     for node in sorted(nodes, key=_place):
         made = steps.of_column(node) if node.path is not None else []
+        made = _marked(marks, node.to_dict(), made)
         if node.path is not None and (node.position is not None or made):
             columns.append(
                 {
@@ -77,45 +96,114 @@ def explain_dataset(connection: Connection, dataset: Dataset) -> Answer:
         "dataset": dataset.to_dict(),
         "symlinks": _names(connection, dataset),
         "columns": columns,
-        "results": steps.of_result(dataset.id),
+        "schema": _schema(connection, dataset),
+        "results": _marked(
+            marks, {**dataset.to_dict(), "column": None}, steps.of_result(dataset.id)
+        ),
     }
+
+
+def _schema(connection: Connection, dataset: Dataset) -> list[Answer]:
+    """The columns that the newest schema states, nested ones by path, in its order."""
+    c = schema.columns
+    query = select(c.c.path, c.c.type).where(
+        c.c.dataset_id == dataset.id, c.c.position.is_not(None), ~c.c.whole
+    )
+    rows = connection.execute(query.order_by(c.c.position, c.c.path))
+    return [{"column": row.path, "data_type": row.type} for row in rows]
 
 
 _OF_RESULT = ("rows", "datasets", "result_availability", "issues")
 
 
-def impact(connection: Connection, column: Column, bounds: Bounds) -> Answer:
-    """What depends on a column (or on all of a data set): columns, data sets and jobs."""
+def impact(
+    connection: Connection,
+    column: Column,
+    bounds: Bounds,
+    view: str | None = None,
+    fold: re.Pattern[str] | None = None,
+) -> Answer:
+    """What depends on a column (or on all of a data set): columns, data sets and jobs.
+
+    With ``view`` only by ways through that view; data sets whose names ``fold``
+    fits are left out, and what is beyond them is told as through what is before.
+    """
     if column.id is None:
         starts = graph.dataset_columns(connection, column.dataset.id)
     else:
         starts = [column.id]
-    walk = graph.downstream(connection, starts, bounds)
+    walk = via.only(connection, graph.downstream(connection, starts, bounds), view)
     acts = graph.composed(walk, starts, up=False)
-    reached = [node for node in _ordered(walk) if node.id not in starts]
     through = _first_steps(walk)
+    folded = _folded(walk, fold, starts)
+    reached = [n for n in _ordered(walk) if n.id not in starts and n.id not in folded]
+    marks = overrides.Marks(connection)
     owners = owned.of_datasets(connection, {node.dataset_id for node in reached})
+    gone = _gone(connection, walk, bounds)
     jobs = _jobs(connection, {edge.job_id for _, edge in through.values()} | _all_jobs(walk))
     return {
         "column": column.to_dict(),
         **_bounds(bounds, walk),
+        "folded": len({walk.nodes[one].dataset_id for one in folded}),
         "columns": [
             {
                 **node.to_dict(),
                 "data_type": node.type,
                 "distance": walk.distance[node.id],
                 **_kinds(acts[node.id]),
-                "through": walk.nodes[through[node.id][0]].to_dict(),
+                "through": _before(walk, through, folded, node.id).to_dict(),
                 "job": jobs[through[node.id][1].job_id]["job"],
                 "owners": owners.get(node.dataset_id, []),
+                "override": _mark(marks, through[node.id][1]),
             }
             for node in reached
             if node.path is not None
         ],
-        "datasets": _datasets(walk, reached, acts, owners),
-        "jobs": _used_jobs(walk, jobs),
-        "readers": _readers(connection, {node.dataset_id for node in walk.nodes.values()}),
+        "datasets": _datasets(walk, reached, acts, owners, gone),
+        "jobs": _used_jobs(walk, jobs, folded),
+        "readers": _readers(
+            connection, {node.dataset_id for one, node in walk.nodes.items() if one not in folded}
+        ),
     }
+
+
+def _folded(walk: Walk, fold: re.Pattern[str] | None, starts: list[int]) -> set[int]:
+    if fold is None:
+        return set()
+    return {one for one, n in walk.nodes.items() if one not in starts and fold.search(n.dataset)}
+
+
+def _before(
+    walk: Walk, through: dict[int, tuple[int, graph.Edge]], folded: set[int], one: int
+) -> Node:
+    """The nearest column before one that is not folded away."""
+    at = through[one][0]
+    while at in folded:
+        at = through[at][0]
+    return walk.nodes[at]
+
+
+def _marked(marks: overrides.Marks, node: Answer, steps: list[Answer]) -> list[Answer]:
+    """The steps of a column, each source with what a person said of it."""
+    for step in steps:
+        for key in ("direct", "indirect", "rows"):
+            if key in step:
+                step[key] = [
+                    {**source, "override": marks.of_source(node, source, key == "rows")}
+                    for source in step[key]
+                ]
+    return steps
+
+
+def _mark(marks: overrides.Marks, edge: graph.Edge) -> Answer | None:
+    return marks.of_edge(edge.out_id, edge.in_id, edge.kind)
+
+
+def _gone(connection: Connection, walk: Walk, bounds: Bounds) -> dict[int, str | None]:
+    """When the data sets reached were dropped, those that are gone."""
+    reached = {node.dataset_id for node in walk.nodes.values()}
+    found = lifecycle.dropped(connection, reached, bounds.as_of)
+    return {one: show(time) for one, time in found.items()}
 
 
 def _ordered(walk: Walk) -> list[Node]:
@@ -166,6 +254,7 @@ def _datasets(
     reached: list[Node],
     acts: dict[int, set[graph.Kind]],
     owners: dict[int, list[str]],
+    gone: dict[int, str | None],
 ) -> list[Answer]:
     by_dataset: dict[int, list[Node]] = defaultdict(list)
     for node in reached:
@@ -181,6 +270,7 @@ def _datasets(
                 "columns": sum(node.path is not None for node in nodes),
                 "direct_columns": len(direct),
                 "owners": owners.get(nodes[0].dataset_id, []),
+                "dropped": gone.get(nodes[0].dataset_id),
                 **_kinds(set().union(*(acts[node.id] for node in nodes))),
             }
         )
@@ -214,11 +304,14 @@ def _jobs(connection: Connection, ids: set[int]) -> dict[int, Answer]:
     return found
 
 
-def _used_jobs(walk: Walk, jobs: dict[int, Answer]) -> list[Answer]:
+def _used_jobs(walk: Walk, jobs: dict[int, Answer], folded: set[int]) -> list[Answer]:
+    """The jobs on the way, but those that write only what is folded away."""
     distance: dict[int, int] = {}
     writes: dict[int, set[tuple[str, str]]] = defaultdict(set)
     for near, steps in walk.steps.items():
         for far, edge in steps:
+            if far in folded:
+                continue
             hops = walk.distance[near] + 1
             distance[edge.job_id] = min(hops, distance.get(edge.job_id, hops))
             node = walk.nodes.get(far)

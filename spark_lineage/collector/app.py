@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -13,15 +14,22 @@ from spark_lineage.collector import (
     alarms,
     ask_routes,
     guard,
+    health,
+    kafka,
     marquez_routes,
-    operations,
+    parameters,
+    quick,
     routes,
+    schema_watch,
+    webhook,
     work_routes,
 )
 from spark_lineage.collector.service import Collector
 from spark_lineage.collector.store.engine import QUERY_SECONDS
-from spark_lineage.errors import ConfigError
+from spark_lineage.errors import ConfigError, SparkLineageError
 from spark_lineage.version import __version__
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -29,15 +37,20 @@ class Settings:
     """How a collector serves.
 
     ``rate`` is the most requests a second of one client (0: any number);
-    ``alarms`` are thresholds such as ``coverage<0.9``, told to ``webhook``.
+    ``alarms`` are thresholds such as ``coverage<0.9``, told to ``webhook``;
+    ``kafka`` is a topic that events are read from, too; ``temp`` are regular
+    expressions of the names of data sets that answers fold away.
     """
 
     rate: float = 0.0
     query_seconds: float = QUERY_SECONDS
     alarms: tuple[str, ...] = ()
     alarm_seconds: float = 60.0
+    snapshot_seconds: float = 900.0
     webhook: str | None = None
     anonymous: bool = True
+    kafka: kafka.Source | None = None
+    temp: tuple[str, ...] = ()
 
 
 def create(db_url: str, settings: Settings | None = None) -> FastAPI:
@@ -48,22 +61,25 @@ def create(db_url: str, settings: Settings | None = None) -> FastAPI:
     """
     settings = settings or Settings()
     rules = [alarms.rule(text) for text in settings.alarms]
+    for text in settings.temp:
+        parameters.pattern(text, "--temp")
     collector = Collector(db_url, settings.query_seconds)
     if not settings.anonymous and not collector.ask(guard.read):
         collector.close()
         raise ConfigError(
             "--host", "not loopback", "with a token (spark-lineage token create) or --open"
         )
-    watch = alarms.Alarms(rules, lambda: collector.ask(operations.totals), settings.webhook)
-    ended = threading.Event()
+    try:
+        parts = _Parts(collector, settings, rules)
+    except SparkLineageError:
+        collector.close()
+        raise
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        if rules:
-            arguments = (ended, settings.alarm_seconds)
-            threading.Thread(target=watch.watch, args=arguments, daemon=True).start()
+        parts.start()
         yield
-        ended.set()
+        parts.stop()
         collector.close()
 
     app = FastAPI(
@@ -73,11 +89,13 @@ def create(db_url: str, settings: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.collector = collector
-    app.state.alarms = watch
+    app.state.parts = parts
+    app.state.temp = parameters.pattern("|".join(f"(?:{one})" for one in settings.temp))
     app.state.counters = guard.Counters()
     for module in (routes, ask_routes, work_routes, marquez_routes):
         app.include_router(module.router)
     routes.add_errors(app)
+    app.add_middleware(quick.Quick, collector=collector)
     app.add_middleware(
         guard.Guard,
         tokens=lambda: collector.ask(guard.read),
@@ -85,3 +103,57 @@ def create(db_url: str, settings: Settings | None = None) -> FastAPI:
         rate=settings.rate,
     )
     return app
+
+
+class _Parts:
+    """What works beside the requests: alarms, snapshots, the webhook, Kafka."""
+
+    def __init__(self, collector: Collector, settings: Settings, rules: list[alarms.Rule]) -> None:
+        self._collector = collector
+        self._settings = settings
+        self._ended = threading.Event()
+        self.totals = health.Totals(lambda: collector.ask(health.totals), settings.alarm_seconds)
+        self.hook = webhook.Webhook(settings.webhook) if settings.webhook else None
+        self.alarms = alarms.Alarms(rules, self.totals.read, self.hook)
+        self.schemas: schema_watch.SchemaWatch | None = None
+        if self.hook is not None:
+            self.schemas = schema_watch.SchemaWatch(collector.database, self.hook.put)
+            collector.on_new = self.schemas.note
+        self.kafka: kafka.Intake | None = None
+        if settings.kafka is not None:
+            self.kafka = kafka.Intake(settings.kafka, collector.take_each)
+
+    def start(self) -> None:
+        """Start the threads that are needed."""
+        if self._settings.alarms:
+            self._thread(self.alarms.watch, self._ended, self._settings.alarm_seconds)
+        self._thread(self._snapshots)
+        for part in (self.hook, self.schemas, self.kafka):
+            if part is not None:
+                part.start()
+
+    def stop(self) -> None:
+        """Let them end; what is in hand is finished."""
+        self._ended.set()
+        for part in (self.kafka, self.schemas, self.hook):
+            if part is not None:
+                part.stop()
+
+    def lines(self) -> list[str]:
+        """Their counters as Prometheus reads them."""
+        found: list[str] = []
+        for part in (self.hook, self.kafka):
+            found += part.lines() if part is not None else []
+        return found
+
+    def _snapshots(self) -> None:
+        # Not at the start, which is to be quick; each of several collectors may try.
+        while not self._ended.wait(self._settings.snapshot_seconds):
+            try:
+                self._collector.change(health.snapshot, self.totals.read())
+            except Exception:
+                logger.exception("the health of now could not be kept")
+
+    @staticmethod
+    def _thread(work: Callable[..., None], *arguments: object) -> None:
+        threading.Thread(target=work, args=arguments, daemon=True).start()

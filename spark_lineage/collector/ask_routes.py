@@ -5,16 +5,39 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
+from pydantic import Field as Given
 
-from spark_lineage.collector import checks, history, maps, operations, questions, resolve, times
+from spark_lineage.collector import (
+    checks,
+    health,
+    history,
+    maps,
+    questions,
+    resolve,
+    schema_change,
+    times,
+)
 from spark_lineage.collector.graph import Bounds
-from spark_lineage.collector.parameters import Depth, Limit, Most, Name, Namespace, When, moment
+from spark_lineage.collector.parameters import (
+    Depth,
+    Fold,
+    Follow,
+    Kinds,
+    Limit,
+    Most,
+    Name,
+    Namespace,
+    View,
+    When,
+    folding,
+    moment,
+)
+from spark_lineage.collector.schema_diff import Field
 from spark_lineage.collector.service import Collector
 from spark_lineage.errors import NotFoundError
 
 router = APIRouter(prefix="/api/v1")
-_DAY = 86_400_000_000
 
 
 def _collector(request: Request) -> Collector:
@@ -51,16 +74,21 @@ def one_graph(
     direction: Annotated[str, Query(pattern="^(up|down|both)$")] = "both",
     depth: Depth = 20,
     limit: Limit = 5_000,
-    follow: Annotated[str, Query(pattern="^(all|direct)$")] = "all",
-    fold: Annotated[str | None, Query(max_length=500, description="names to fold away")] = None,
+    follow: Follow = "all",
+    unmasked: bool = False,
+    kind: Kinds = (),
+    via: View = None,
+    fold: Fold = None,
     as_of: When = None,
 ) -> dict[str, Any]:
     """Columns, data sets and jobs around one of them, with the edges of each level."""
-    bounds = Bounds(depth, limit, follow == "direct", as_of=moment(as_of))
+    some = frozenset(map(str.upper, kind))
+    bounds = Bounds(depth, limit, follow == "direct", unmasked, some, moment(as_of))
+    folded = folding(request, fold)
     collector = _collector(request)
     with collector.database.read() as connection:
         found = resolve.column(connection, dataset, column, namespace)
-        return maps.around(connection, found, bounds, direction, fold)
+        return maps.around(connection, found, bounds, direction, folded, via)
 
 
 @router.get("/tags/flow")
@@ -93,19 +121,19 @@ class ProposedField(BaseModel):
 class Proposed(BaseModel):
     """A schema that a data set is to have."""
 
-    dataset: str = Field(min_length=1)
+    dataset: str = Given(min_length=1)
     namespace: str | None = None
     fields: list[ProposedField]
-    depth: int = Field(20, ge=1, le=200)
+    depth: int = Given(20, ge=1, le=200)
 
 
 @router.post("/schema-change")
-def schema_change(request: Request, proposed: Proposed) -> dict[str, Any]:
+def propose(request: Request, proposed: Proposed) -> dict[str, Any]:
     """What a proposed schema would break."""
-    fields = [(field.name, field.type) for field in proposed.fields]
-    return _collector(request).of_dataset(
-        questions.change, proposed.dataset, proposed.namespace, fields, Bounds(proposed.depth)
-    )
+    fields = [Field(field.name, field.type) for field in proposed.fields]
+    ask = _collector(request).of_dataset
+    bounds = Bounds(proposed.depth)
+    return ask(schema_change.proposed, proposed.dataset, proposed.namespace, fields, bounds)
 
 
 @router.get("/find")
@@ -139,10 +167,29 @@ def failed_checks(request: Request, limit: Most = 100) -> dict[str, Any]:
 
 
 @router.get("/health")
-def health(request: Request, since: When = None, until: When = None) -> dict[str, Any]:
+def of_health(request: Request, since: When = None, until: When = None) -> dict[str, Any]:
     """How good the lineage is, by jobs, over a time (the last thirty days)."""
+    return _collector(request).ask(health.health, *_span(since, until, 30 * health.DAY))
+
+
+@router.get("/health/trend")
+def trend(
+    request: Request,
+    since: When = None,
+    until: When = None,
+    step: Annotated[str, Query(pattern="^(hour|day|week)$")] = "day",
+    job: str | None = None,
+    namespace: Namespace = None,
+) -> dict[str, Any]:
+    """The same in steps of an hour, a day or a week, of all jobs or of one."""
+    begin, end = _span(since, until, 30 * health.STEPS[step])
+    with _collector(request).database.read() as connection:
+        one = None if job is None else resolve.job(connection, job, namespace)
+        told = health.trend(connection, begin, end, step, one)
+        return {"job": None if one is None else resolve.named_job(connection, one), **told}
+
+
+def _span(since: str | None, until: str | None, default: int) -> tuple[int, int]:
     end = moment(until) or times.now()
     begin = moment(since)
-    return _collector(request).ask(
-        operations.health, end - 30 * _DAY if begin is None else begin, end
-    )
+    return end - default if begin is None else begin, end

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, exists, func, select
 
-from spark_lineage.collector import kinds
+from spark_lineage.collector import kinds, lifecycle
 from spark_lineage.collector.model import digest
 from spark_lineage.collector.store import schema
 
@@ -63,7 +63,7 @@ def _base() -> Any:
         .join(_to, _to.c.id == _out.c.dataset_id)
         .join(_from, _from.c.id == _in.c.dataset_id)
         .join(_j, _j.c.id == _e.c.job_id)
-        .where(_e.c.closed.is_(None), ~_in.c.whole)
+        .where(_e.c.closed.is_(None), ~_in.c.whole, _to.c.id.not_in(lifecycle.gone()))
     )  # fmt: skip
 
 
@@ -135,7 +135,9 @@ def _conflicts(connection: Connection, limit: int) -> list[Answer]:
             first = min((rows[0] for rows in by_job.values()), key=lambda row: row.job_name)
             names = sorted({rows[0].job_name for rows in by_job.values()})
             text = f"jobs differ on where it comes from: {', '.join(names)}"
-            found.append(_shown(CONFLICT, first, text))
+            jobs = {(rows[0].job_namespace, rows[0].job_name) for rows in by_job.values()}
+            named = [{"namespace": space, "name": name} for space, name in sorted(jobs)]
+            found.append({**_shown(CONFLICT, first, text), "jobs": named})
     return found
 
 

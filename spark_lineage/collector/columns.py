@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from spark_lineage.collector import kinds, lineage_facet
@@ -45,8 +46,21 @@ def judged(
             said = _worst([output.get("availability"), part.availability if part else None])
             issues = _texts(output.get("issues"))
             if said or issues:
-                return replace(part or ColumnPart(), availability=said, issues=issues)
+                return _with(part, said, issues)
     return part
+
+
+@lru_cache(maxsize=4_096)
+def _judgements(key: tuple[str | None, str | None, tuple[str, ...]]) -> list[ColumnPart]:
+    return []
+
+
+def _with(part: ColumnPart | None, said: str | None, issues: tuple[str, ...]) -> ColumnPart:
+    """The same part for the same judgement, so that what is made of it is made once."""
+    known = _judgements((part.hash if part else None, said, issues))
+    if not known:
+        known.append(replace(part or ColumnPart(), availability=said, issues=issues))
+    return known[0]
 
 
 def merge(one: ColumnPart | None, other: ColumnPart | None) -> ColumnPart | None:

@@ -7,18 +7,18 @@ adds nothing. What a walk leaves out for its bounds is counted.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, or_, select
+from sqlalchemy import Connection, or_, select
 
 from spark_lineage.collector import kinds, overrides
 from spark_lineage.collector.history import History
 from spark_lineage.collector.store import schema
-from spark_lineage.collector.store.rows import among, chunks
+from spark_lineage.collector.store.rows import among, chunks, fetched
 
-_c, _d, _e, _def = schema.columns, schema.datasets, schema.edges, schema.definitions
+_c, _d, _def = schema.columns, schema.datasets, schema.definitions
 Kind = tuple[str, bool]
 
 
@@ -109,125 +109,187 @@ def composed(walk: Walk, starts: Iterable[int], up: bool) -> dict[int, set[Kind]
     return found
 
 
+class _Dataset(NamedTuple):
+    """What a walk needs to know of a data set: the row that stands for all of it (-1: none)."""
+
+    namespace: str
+    name: str
+    whole: int
+    # Whether it has columns in columns.
+    nested: bool
+
+
+# Rows as they are read, thousands a question: an edge's as an `Edge`, a column's as
+# (dataset, path, whole, type, position).
+_Row = tuple[Any, ...]
+_DATASETS = """
+    SELECT d.id, d.namespace, d.name,
+           (SELECT w.id FROM columns w WHERE w.dataset_id = d.id AND w.whole = TRUE),
+           EXISTS (SELECT 1 FROM columns n WHERE n.dataset_id = d.id AND n.path <> n.root)
+    FROM datasets d WHERE d.id """
+_COLUMNS = "SELECT dataset_id, path, whole, type, position, id FROM columns WHERE id "
+_KIN = """
+    SELECT c.id, c.path, o.id, o.path
+    FROM columns c
+    JOIN columns o ON o.dataset_id = c.dataset_id AND o.root = c.root AND o.id <> c.id
+    WHERE NOT c.whole AND NOT o.whole AND c.id """
+# Faster than a named tuple's own constructor, which would be a third of a walk.
+_new = tuple.__new__
+_EDGES = "SELECT id, job_id, output_id, out_id, in_id, kind, masking FROM edges WHERE "
+
+
 class _Walker:
+    """One walk. Three statements a level: its cost is that of the edges, not of the questions."""
+
     def __init__(self, connection: Connection, bounds: Bounds, up: bool) -> None:
         self._connection = connection
         self._bounds = bounds
         self._up = up
-        self._near, self._far = (_e.c.out_id, _e.c.in_id) if up else (_e.c.in_id, _e.c.out_id)
         self._walk = Walk()
+        self._datasets: dict[int, _Dataset] = {}
+        self._column: dict[int, _Row] = {}
         self._columns_of: dict[tuple[int, int], list[int]] = {}
         self._told: dict[tuple[int, int], bool] = {}
         self._history = History(connection, bounds.as_of)
         self._removed = overrides.removed(connection)
+        self._follows_all = not (bounds.unmasked or bounds.kinds or bounds.values_only)
 
     def walk(self, starts: Iterable[int]) -> Walk:
         walk = self._walk
         frontier = self._add(starts, 0)
         for distance in range(1, self._bounds.depth + 1):
             if not frontier:
-                return walk
+                break
             frontier = self._level(frontier, distance)
-        walk.left_out += self._unfollowed(frontier)
+        else:
+            walk.left_out += self._unfollowed(frontier)
+        column = self._column
+        self._learn(column[one][0] for one in walk.distance)
+        walk.nodes = {one: self._node(one, *column[one]) for one in walk.distance}
         return walk
+
+    def _node(
+        self, number: int, of: int, path: str, whole: bool, kind: str | None, position: int | None,
+        _number: int,
+    ) -> Node:  # fmt: skip
+        known = self._datasets[of]
+        path_or_none = None if whole else path
+        return _new(Node, (number, of, known[0], known[1], path_or_none, kind, position))
 
     def _level(self, frontier: list[int], distance: int) -> list[int]:
         walk = self._walk
+        distances, all_steps = walk.distance, walk.steps
         reached: dict[int, None] = {}
-        for near, edges in self._edges(frontier).items():
-            for edge in edges:
-                for far in self._ends(edge) if self._follows(edge) else ():
-                    walk.steps[near].append((far, edge))
-                    reached[far] = None
-        new = [node for node in reached if node not in walk.nodes]
-        room = max(0, self._bounds.limit - len(walk.nodes))
+        for near, ends in self._steps(frontier):
+            steps = all_steps[near]
+            for far, row in ends:
+                steps.append((far, _new(Edge, (*row[:6], row[6] == 1))))
+                reached[far] = None
+        new = [node for node in reached if node not in distances]
+        room = max(0, self._bounds.limit - len(distances))
         walk.left_out += len(new) - len(new[:room])
         return self._add(new[:room], distance)
 
-    def _ends(self, edge: Edge) -> list[int]:
-        """The far ends of an edge: downstream a whole result stands for its columns."""
-        far = edge.in_id if self._up else edge.out_id
-        if self._up or far not in self._wholes or edge.kind == kinds.INPUT:
-            return [far]
-        return self._columns(edge.job_id, edge.output_id) or [far]
+    def _steps(self, frontier: list[int]) -> Iterator[tuple[int, list[tuple[int, _Row]]]]:
+        """For each node of the frontier that leads on, each far end and the edge to it."""
+        up, follows_all = self._up, self._follows_all
+        datasets = self._datasets
+        for near, edges in self._edges(frontier):
+            if not follows_all:
+                edges = [row for row in edges if self._follows(row)]
+            if up:
+                ends = [(row[4], row) for row in edges]
+            else:
+                ends = []
+                for row in edges:
+                    if row[3] != datasets[row[2]].whole or row[5] == kinds.INPUT:
+                        ends.append((row[3], row))
+                    else:
+                        # Downstream a whole result stands for its columns.
+                        many = self._columns(row[1], row[2]) or [row[3]]
+                        ends += [(far, row) for far in many]
+            if ends:
+                yield near, ends
 
     def _add(self, ids: Iterable[int], distance: int) -> list[int]:
-        added = []
-        for node in nodes(self._connection, ids):
-            if node.id not in self._walk.nodes:
-                self._walk.nodes[node.id] = node
-                self._walk.distance[node.id] = distance
-                added.append(node.id)
+        wanted = list(ids)
+        column, distances = self._column, self._walk.distance
+        unknown = [node for node in wanted if node not in column]
+        column.update((row[5], row) for row in fetched(self._connection, _COLUMNS, unknown))
+        added = [node for node in dict.fromkeys(wanted) if node in column]
+        added = [node for node in added if node not in distances]
+        distances.update(dict.fromkeys(added, distance))
         return added
 
-    def _edges(self, frontier: list[int]) -> dict[int, list[Edge]]:
-        """The edges that leave each node of the frontier, also those by its kin."""
-        walk = self._walk
-        kin = self._kin(frontier)
-        wholes = whole_ids(self._connection, {walk.nodes[node].dataset_id for node in frontier})
-        asked = set(kin).union(wholes.values())
-        by_end: dict[int, list[Edge]] = defaultdict(list)
-        for edge in self._open([among(self._connection, self._near, asked)]):
-            by_end[edge.out_id if self._up else edge.in_id].append(edge)
-        targets = {edge.output_id for edges in by_end.values() for edge in edges}
-        self._wholes = set(whole_ids(self._connection, targets).values())
-        self._judge(edge for edges in by_end.values() for edge in edges)
-        found: dict[int, list[Edge]] = defaultdict(list)
-        for end, nodes_of in kin.items():
-            for node in nodes_of:
-                found[node].extend(by_end.get(end, ()))
-        for node in frontier:
-            whole = wholes[walk.nodes[node].dataset_id]
-            found[node].extend(e for e in by_end.get(whole, ()) if self._of_all(e, node, whole))
-        return found
+    def _learn(self, datasets: Iterable[int]) -> None:
+        unknown = set(datasets).difference(self._datasets)
+        for number, namespace, name, whole, nested in fetched(self._connection, _DATASETS, unknown):
+            whole = -1 if whole is None else whole
+            self._datasets[number] = _Dataset(namespace, name, whole, bool(nested))
 
-    def _of_all(self, edge: Edge, node: int, whole: int) -> bool:
-        """Whether an edge of the data set as a whole is one of this node, too."""
-        if node == whole:
-            return False  # its own already
-        if edge.kind in kinds.TABLE_LEVEL:
+    def _edges(self, frontier: list[int]) -> Iterator[tuple[int, list[_Row]]]:
+        """The edges that leave each node of the frontier, also those by its kin."""
+        column, datasets = self._column, self._datasets
+        of = {column[node][0] for node in frontier}
+        self._learn(of)
+        kin = self._kin([one for one in frontier if datasets[column[one][0]].nested])
+        wholes = {datasets[one].whole for one in of}
+        asked = wholes.union(frontier, *kin.values())
+        asked.discard(-1)
+        near = 3 if self._up else 4
+        by_end: dict[int, list[_Row]] = defaultdict(list)
+        rows = self._open(asked)
+        for row in rows:
+            by_end[row[near]].append(row)
+        if not self._up:
+            self._learn({row[2] for row in rows})
+        wholes &= by_end.keys()
+        if not kin and not wholes:
+            yield from ((node, by_end[node]) for node in frontier if node in by_end)
+            return
+        self._judge({(row[1], row[2]) for row in rows if row[5] == kinds.DATASET})
+        for node in frontier:
+            edges = by_end.get(node, [])
+            for relative in kin.get(node, ()):
+                edges = edges + by_end.get(relative, [])
+            whole = datasets[column[node][0]].whole
+            if node != whole and whole in wholes:
+                edges = edges + [row for row in by_end[whole] if self._of_all(row)]
+            if edges:
+                yield node, edges
+
+    def _of_all(self, row: _Row) -> bool:
+        """Whether an edge of the data set as a whole is one of each of its columns, too."""
+        if row[5] in kinds.TABLE_LEVEL:
             # Where the job tells of columns, they say which column it is.
-            return edge.kind == kinds.DATASET and not self._told[edge.job_id, edge.output_id]
+            return row[5] == kinds.DATASET and not self._told[row[1], row[2]]
         return self._up
 
     def _kin(self, frontier: list[int]) -> dict[int, list[int]]:
-        """Each column id that stands for a frontier node: itself, what holds it, what it holds."""
-        kin: dict[int, list[int]] = {node: [node] for node in frontier}
-        other = _c.alias("other")
-        query = (
-            select(_c.c.id, _c.c.path, other.c.id, other.c.path)
-            .join(
-                other,
-                (other.c.dataset_id == _c.c.dataset_id)
-                & (other.c.root == _c.c.root)
-                & (other.c.id != _c.c.id)
-                & ~other.c.whole,
-            )
-            .where(among(self._connection, _c.c.id, frontier), ~_c.c.whole)
-        )
-        for node, path, relative, its_path in self._connection.execute(query):
+        """The columns that stand for a node beside itself: what holds it, what it holds."""
+        kin: dict[int, list[int]] = defaultdict(list)
+        for node, path, relative, its_path in fetched(self._connection, _KIN, frontier):
             if (path + ".").startswith(its_path + ".") or its_path.startswith(path + "."):
-                kin.setdefault(relative, []).append(node)
+                kin[node].append(relative)
         return kin
 
-    def _open(self, wheres: Iterable[ColumnElement[bool]]) -> Iterable[Edge]:
-        for where in wheres:
-            query = select(
-                _e.c.id, _e.c.job_id, _e.c.output_id, _e.c.out_id, _e.c.in_id, _e.c.kind,
-                _e.c.masking,
-            ).where(where)  # fmt: skip
-            if self._history.when is None:
-                query = query.where(_e.c.closed.is_(None))
-            found = [Edge(*row) for row in self._connection.execute(query)]
-            if self._history.when is not None:
-                found = self._history.open_edges(found)
-            yield from (e for e in found if (e.out_id, e.in_id, e.kind) not in self._removed)
+    def _open(self, ends: set[int]) -> list[_Row]:
+        when = self._history.when
+        query = _EDGES + ("closed IS NULL AND " if when is None else "")
+        found: list[_Row] = fetched(
+            self._connection, query + ("out_id " if self._up else "in_id "), ends
+        )
+        if when is not None:
+            found = self._history.open_edges([Edge(*row) for row in found])
+        if self._removed:
+            found = [row for row in found if (row[3], row[4], row[5]) not in self._removed]
+        # The same order on each database, since a bound may cut it.
+        found.sort()
+        return found
 
-    def _judge(self, edges: Iterable[Edge]) -> None:
+    def _judge(self, between: set[tuple[int, int]]) -> None:
         """Note of which outputs a job tells columns, where an edge between data sets asks it."""
-        asked = {
-            (edge.job_id, edge.output_id) for edge in edges if edge.kind == kinds.DATASET
-        } - set(self._told)
+        asked = between.difference(self._told)
         self._told.update(dict.fromkeys(asked, False))
         if self._history.when is not None:
             self._judge_past(asked)
@@ -272,18 +334,16 @@ class _Walker:
 
     def _unfollowed(self, frontier: list[int]) -> int:
         far: set[int] = set()
-        for near, edges in self._edges(frontier).items() if frontier else ():
-            ends = {end for edge in edges if self._follows(edge) for end in self._ends(edge)}
-            far.update(ends)
-            if ends:
-                self._walk.cut.add(near)
-        return len(far - set(self._walk.nodes))
+        for near, ends in self._steps(frontier) if frontier else ():
+            far.update([end for end, _ in ends])
+            self._walk.cut.add(near)
+        return len(far.difference(self._walk.distance))
 
-    def _follows(self, edge: Edge) -> bool:
-        bounds = self._bounds
-        if (bounds.unmasked and edge.masking) or (bounds.kinds and edge.kind not in bounds.kinds):
+    def _follows(self, row: _Row) -> bool:
+        bounds, kind = self._bounds, row[5]
+        if (bounds.unmasked and row[6]) or (bounds.kinds and kind not in bounds.kinds):
             return False
-        of_value = kinds.is_direct(edge.kind) or edge.kind in kinds.TABLE_LEVEL
+        of_value = kinds.is_direct(kind) or kind in kinds.TABLE_LEVEL
         return of_value or not bounds.values_only
 
 

@@ -12,11 +12,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from sqlalchemy import Connection, delete, insert, select
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from spark_lineage.collector import narrow
 from spark_lineage.collector.store import schema
 from spark_lineage.collector.times import now, show
 
@@ -31,7 +33,11 @@ _CACHE_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Token:
-    """What the bearer of a token may do; no namespaces: in all."""
+    """What the bearer of a token may do; no namespaces: in all.
+
+    One with namespaces sends events of jobs in these, and sees of data sets and
+    jobs only those in these.
+    """
 
     name: str
     scope: str
@@ -99,6 +105,22 @@ def needed(method: str, path: str) -> str | None:
     if method in ("GET", "HEAD") or path in _QUESTIONS:
         return "read"
     return "write" if path in ("/api/v1/lineage", "/api/v1/lineage/batch") else "admin"
+
+
+def _fits(token: Token, want: str, scope: Scope) -> bool:
+    """Whether a token of some namespaces may ask this: what it may not see is left out later."""
+    path = scope["path"]
+    if want == "admin" or narrow.whole(path):
+        return False
+    for place in ("/api/v1/namespaces/", "/api/v1/sources/"):
+        if path.startswith(place):
+            raw = (scope.get("raw_path") or path.encode()).decode("latin-1").partition("?")[0]
+            name = unquote(raw.partition(place)[2])
+            inside = name if place.endswith("sources/") else unquote(
+                raw.partition(place)[2].partition("/")[0]
+            )  # fmt: skip
+            return inside in token.namespaces
+    return True
 
 
 class Counters:
@@ -189,7 +211,10 @@ class Guard:
         try:
             refusal, token = self._judge(scope, client)
             scope.setdefault("state", {})["token"] = token
-            await (refusal or self._app)(scope, receive, counted)
+            narrowed: Send = counted
+            if refusal is None and token is not None and token.namespaces:
+                narrowed = narrow.Sender(counted, token.namespaces, scope["path"])
+            await (refusal or self._app)(scope, receive, narrowed)
         finally:
             spent = time.perf_counter() - begin
             route = getattr(scope.get("route"), "path", "other")
@@ -215,6 +240,8 @@ class Guard:
                 return _refused(401, "a valid bearer token is needed", told), None
             if not token.may(want):
                 return _refused(403, f"this needs the scope {want}"), token
+            if token.namespaces and not _fits(token, want, scope):
+                return _refused(403, "this needs a token of all namespaces"), token
         wait = self._buckets.wait(token.name if token else client) if want else 0.0
         if wait:
             retry = {"Retry-After": str(max(1, round(wait + 0.5)))}

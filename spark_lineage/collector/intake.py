@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from spark_lineage.collector import columns, lineage_facet, masking, shapes, times
+import orjson
+
+from spark_lineage.collector import columns, known, lineage_facet, masking, shapes, times
 from spark_lineage.collector.model import (
     RANKS,
     ColumnPart,
     DatasetFacts,
     Event,
     Field,
+    Fields,
     canonical,
 )
 from spark_lineage.collector.shapes import Fault
@@ -77,7 +80,21 @@ def unpack(body: bytes, encoding: str | None, most: int = MOST_BYTES) -> bytes:
     return unpacked
 
 
-def split(body: bytes, lines: bool = False) -> list[bytes]:
+@dataclass(frozen=True)
+class _Parsed:
+    """An event of an array, which was parsed with it; as bytes, with its secrets masked."""
+
+    content: Any
+
+    def __bytes__(self) -> bytes:
+        return canonical(masking.masked(self.content)).encode()
+
+
+# One event of a batch.
+Item = bytes | _Parsed
+
+
+def split(body: bytes, lines: bool = False) -> Sequence[Item]:
     """The events of a batch: a JSON array, or with ``lines`` (or if it is so) one a line.
 
     Raises :class:`MalformedError` for what is neither.
@@ -87,21 +104,69 @@ def split(body: bytes, lines: bool = False) -> list[bytes]:
         if not lines and not start.startswith(b"{"):
             _refuse("$", "must be an array of events, or one event a line")
         return [line for line in body.split(b"\n") if line.strip()]
-    content = _load(body)
-    return [canonical(item).encode() for item in content]
+    content: list[Any] = _load(body)
+    return [_Parsed(item) for item in content]
 
 
-def read(body: bytes) -> Event:
+def read(body: Item) -> Event:
     """Read one event. Raises :class:`MalformedError` with all its faults."""
-    content = _load(body)
+    content = body.content if isinstance(body, _Parsed) else _load(body)
     if not isinstance(content, dict):
         _refuse("$", "must be an object: one event")
     kind = kind_of(content)
+    event = _repeat(content) if kind == "RUN" else None
+    if event is not None:
+        return event
+    try:
+        content = masking.masked(content)
+    except RecursionError:
+        _refuse("$", "is nested too deeply")
     shape = {"RUN": shapes.RUN_EVENT, "JOB": shapes.JOB_EVENT, "DATASET": shapes.DATASET_EVENT}
     found = shapes.faults(content, shape[kind])
     if found:
         raise MalformedError(found)
-    return _event(kind, content)
+    inputs = () if kind == "DATASET" else content.get("inputs") or ()
+    outputs = [content["dataset"]] if kind == "DATASET" else content.get("outputs") or ()
+    return _event(
+        kind,
+        content,
+        content.get("job") or {},
+        [_dataset(item, False) for item in inputs if item is not None],
+        [_dataset(item, True) for item in outputs if item is not None],
+    )
+
+
+def _repeat(content: dict[str, Any]) -> Event | None:
+    """A RUN event whose parts came before, read quickly; None for what must be looked at whole.
+
+    It gives the same event as the long way does.
+    """
+    job = content.get("job")
+    if not isinstance(job, dict):
+        return None
+    try:
+        kept = known.rest(content)
+        found = known.job(job)
+        if kept is None or found is None:
+            return None
+        kept["job"] = found.fragment
+        facts: dict[str, list[DatasetFacts]] = {"inputs": [], "outputs": []}
+        for side, told in facts.items():
+            if side not in content:
+                continue
+            items = content[side]
+            if not isinstance(items, list):
+                return None
+            kept[side] = []
+            for item in items:
+                one = known.dataset(item, side == "outputs", _dataset) if item else None
+                if one is None:
+                    return None
+                kept[side].append(one[0])
+                told.append(one[1])
+    except (TypeError, RecursionError, AttributeError):
+        return None  # an integer of more than 64 bits, a deep nest, an item that is no object
+    return _event("RUN", kept, found.clean, facts["inputs"], facts["outputs"])
 
 
 def kind_of(content: dict[str, Any]) -> str:
@@ -121,7 +186,19 @@ def kind_of(content: dict[str, Any]) -> str:
     return said or "RUN"
 
 
+# Digits as zeros, all else as blanks: so a long number is found by one search.
+_DIGITS = bytes(48 if 48 <= byte <= 57 else 32 for byte in range(256))
+_LONG = b"0" * 19
+
+
 def _load(body: bytes) -> Any:
+    # The quick parser makes a float of an integer of more than 64 bits; what else it does
+    # not take, and what no database takes as text, is for the slow one to tell.
+    if b"\\u0000" not in body and _LONG not in body.translate(_DIGITS):
+        try:
+            return orjson.loads(body)
+        except orjson.JSONDecodeError:
+            pass
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -136,7 +213,7 @@ def _load(body: bytes) -> Any:
     lowered = text.lower()
     if "\\u0000" in lowered or "\\ud" in lowered or "\0" in text:
         content = _clean(content)
-    return masking.masked(content) if masking.suspicious(text) else content
+    return content
 
 
 def _constant(word: str) -> NoReturn:
@@ -160,20 +237,20 @@ def _refuse(path: str, message: str) -> NoReturn:
     raise MalformedError([Fault(path, message)])
 
 
-def _event(kind: str, content: dict[str, Any]) -> Event:
+def _event(
+    kind: str,
+    content: dict[str, Any],
+    job: dict[str, Any],
+    inputs: list[DatasetFacts],
+    outputs: list[DatasetFacts],
+) -> Event:
     try:
         body = canonical(content)
     except (RecursionError, ValueError):
         _refuse("$", "is nested too deeply or holds a number that is too long")
     key = hashlib.sha256(body.encode()).hexdigest()
     word = str(content.get("eventType") or "").upper()
-    job = content.get("job") or {}
     run = content.get("run") or {}
-    if kind == "DATASET":
-        inputs: list[Any] = []
-        outputs = [content["dataset"]]
-    else:
-        inputs, outputs = content.get("inputs") or [], content.get("outputs") or []
     facets = run.get("facets") or {}
     job_facets = job.get("facets") or {}
     quality = facets.get("sparkLineage_quality")
@@ -190,13 +267,10 @@ def _event(kind: str, content: dict[str, Any]) -> Event:
         job_namespace=own[0],
         job_name=own[1],
         producer=content["producer"],
-        inputs=_with(_datasets(inputs, output=False), dict.fromkeys(stated.reads), output=False),
+        inputs=_with(_unique(inputs), dict.fromkeys(stated.reads), output=False),
         outputs=tuple(
-            replace(
-                facts,
-                columns=columns.judged(facts.columns, quality, (facts.namespace, facts.name)),
-            )
-            for facts in _with(_datasets(outputs, output=True), stated.outputs, output=True)
+            _judged(facts, quality)
+            for facts in _with(_unique(outputs), stated.outputs, output=True)
         ),
         facets={name: facets[name] for name in KEPT_FACETS if isinstance(facets.get(name), dict)},
         job_facets={
@@ -209,10 +283,17 @@ def _event(kind: str, content: dict[str, Any]) -> Event:
     )
 
 
+def _judged(facts: DatasetFacts, quality: dict[str, Any]) -> DatasetFacts:
+    part = columns.judged(facts.columns, quality, (facts.namespace, facts.name))
+    return facts if part is facts.columns else replace(facts, columns=part)
+
+
 def _with(
     told: tuple[DatasetFacts, ...], more: Mapping[Identity, ColumnPart | None], output: bool
 ) -> tuple[DatasetFacts, ...]:
     """The data sets of an event, and those that a job's ``lineage`` facet tells of."""
+    if not more:
+        return told
     found = {(facts.namespace, facts.name): facts for facts in told}
     for one, part in sorted(more.items()):
         known = found.get(one) or DatasetFacts(*one, output)
@@ -236,12 +317,9 @@ def _dependencies(facets: dict[str, Any], own: Identity) -> set[tuple[Identity, 
     return found
 
 
-def _datasets(items: list[Any], output: bool) -> tuple[DatasetFacts, ...]:
+def _unique(items: list[DatasetFacts]) -> tuple[DatasetFacts, ...]:
     found: dict[tuple[str, str], DatasetFacts] = {}
-    for item in items:
-        if item is None:
-            continue
-        facts = _dataset(item, output)
+    for facts in items:
         key = (facts.namespace, facts.name)
         found[key] = _both(found[key], facts) if key in found else facts
     return tuple(found.values())
@@ -284,7 +362,7 @@ def _dataset(item: dict[str, Any], output: bool) -> DatasetFacts:
     )
 
 
-def _schema(facet: dict[str, Any]) -> tuple[Field, ...] | None:
+def _schema(facet: dict[str, Any]) -> Fields | None:
     """All fields of a schema facet, nested ones by path; None where it has none."""
     if facet.get("_deleted") is True or not facet.get("fields"):
         return None
@@ -299,7 +377,7 @@ def _schema(facet: dict[str, Any]) -> tuple[Field, ...] | None:
             found[path] = Field(path, root, kind, len(found), text)
             inner = [child for child in field.get("fields") or () if child]
             stack.extend((path + ".", root, child) for child in reversed(inner))
-    return tuple(found.values())
+    return Fields(found.values())
 
 
 def _both(one: DatasetFacts, other: DatasetFacts) -> DatasetFacts:

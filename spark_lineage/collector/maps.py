@@ -8,36 +8,46 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from spark_lineage.collector import graph
+from spark_lineage.collector import graph, lifecycle, overrides, via
 from spark_lineage.collector.graph import Bounds, Edge, Node, Walk
 from spark_lineage.collector.resolve import Column
 from spark_lineage.collector.store import schema
 from spark_lineage.collector.store.rows import chunks
-from spark_lineage.errors import ConfigError
+from spark_lineage.collector.times import show
 
 Answer = dict[str, Any]
 _Pair = tuple[int, int, str, bool]
 
 
 def around(
-    connection: Connection, start: Column, bounds: Bounds, direction: str, fold: str | None
+    connection: Connection,
+    start: Column,
+    bounds: Bounds,
+    direction: str,
+    fold: re.Pattern[str] | None,
+    view: str | None = None,
 ) -> Answer:
     """What is up, down or both ways of a column or data set, at all three levels.
 
     ``fold`` is a regular expression: data sets whose names it fits are left out
-    and what they stood between is joined. Edges go from source to target.
+    and what they stood between is joined. With ``view`` only ways through that
+    view. Edges go from source to target.
     """
-    pattern = _pattern(fold)
     whole = start.id is None
     starts = graph.dataset_columns(connection, start.dataset.id) if whole else [start.id or 0]
     walks: list[tuple[Walk, bool]] = []
     if direction in ("up", "both"):
-        walks.append((graph.upstream(connection, starts, bounds), True))
+        walk = graph.upstream(connection, starts, bounds)
+        walks.append((via.only(connection, walk, view), True))
     if direction in ("down", "both"):
-        walks.append((graph.downstream(connection, starts, bounds), False))
+        walks.append(
+            (via.only(connection, graph.downstream(connection, starts, bounds), view), False)
+        )
     nodes: dict[int, Node] = {}
     distance: dict[int, int] = {}
     edges: dict[tuple[int, int, str, bool], set[int]] = defaultdict(set)
+    marks = overrides.Marks(connection)
+    said: dict[_Pair, Answer] = {}
     written: dict[int, set[int]] = defaultdict(set)
     read: dict[int, set[int]] = defaultdict(set)
     for walk, up in walks:
@@ -50,15 +60,19 @@ def around(
                     continue
                 source, target = (far, near) if up else (near, far)
                 _add(edges, source, target, edge)
+                mark = marks.of_edge(edge.out_id, edge.in_id, edge.kind)
+                if mark is not None:
+                    said[source, target, edge.kind, edge.masking] = mark
                 written[edge.job_id].add(walk.nodes[target].dataset_id)
                 read[edge.job_id].add(walk.nodes[source].dataset_id)
     folded = {
         one for one, node in nodes.items()
-        if pattern and pattern.search(node.dataset) and one not in starts
+        if fold and fold.search(node.dataset) and one not in starts
     }  # fmt: skip
     joined = _joined(edges, folded)
     kept = {one: node for one, node in nodes.items() if one not in folded}
     gone = {nodes[one].dataset_id for one in folded}
+    dropped = lifecycle.dropped(connection, {n.dataset_id for n in kept.values()}, bounds.as_of)
     return {
         "start": start.to_dict(),
         "direction": direction,
@@ -72,19 +86,19 @@ def around(
             for one, node in sorted(kept.items(), key=lambda item: (distance[item[0]], item[0]))
         ],
         "column_edges": [
-            {"source": s, "target": t, "type": kind, "masking": masking, "jobs": sorted(jobs)}
+            {
+                "source": s,
+                "target": t,
+                "type": kind,
+                "masking": masking,
+                "jobs": sorted(jobs),
+                "override": said.get((s, t, kind, masking)),
+            }
             for (s, t, kind, masking), jobs in sorted(joined.items())
         ],
-        "datasets": _datasets(kept),
+        "datasets": _datasets(kept, dropped),
         "jobs": _jobs(connection, written, read, gone),
     }
-
-
-def _pattern(text: str | None) -> re.Pattern[str] | None:
-    try:
-        return re.compile(text) if text else None
-    except re.error as error:
-        raise ConfigError("fold", text, f"a regular expression ({error})") from None
 
 
 def _add(edges: dict[_Pair, set[int]], source: int, target: int, edge: Edge) -> None:
@@ -119,7 +133,7 @@ def _joined(edges: dict[_Pair, set[int]], folded: set[int]) -> dict[_Pair, set[i
     return found
 
 
-def _datasets(kept: dict[int, Node]) -> list[Answer]:
+def _datasets(kept: dict[int, Node], dropped: dict[int, int]) -> list[Answer]:
     found: dict[int, Answer] = {}
     for node in kept.values():
         one = found.setdefault(
@@ -129,6 +143,7 @@ def _datasets(kept: dict[int, Node]) -> list[Answer]:
                 "namespace": node.namespace,
                 "dataset": node.dataset,
                 "columns": 0,
+                "dropped": show(dropped.get(node.dataset_id)),
             },
         )
         one["columns"] += node.path is not None

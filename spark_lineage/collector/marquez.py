@@ -210,10 +210,43 @@ def job(connection: Connection, one: int) -> Answer:
         "latestRun": latest[0] if latest else None,
         "latestRuns": latest,
         "facets": every,
-        "currentVersion": None,
+        "currentVersion": _current_version(connection, row),
         "labels": [],
         "tags": [],
     }
+
+
+def _current_version(connection: Connection, job: Any) -> str | None:
+    table = schema.job_versions
+    query = select(table.c.hash).where(table.c.job_id == job.id)
+    newest = connection.scalar(query.order_by(table.c.last_seen.desc(), table.c.hash).limit(1))
+    return None if newest is None else uuid_of(job.namespace, job.name, newest)
+
+
+def job_versions(connection: Connection, one: int) -> list[Answer]:
+    """The versions of a job, one for each plan or text of its query, the newest first."""
+    table = schema.job_versions
+    job = connection.execute(select(_j).where(_j.c.id == one)).one()
+    query = select(table).where(table.c.job_id == one)
+    rows = connection.execute(query.order_by(table.c.last_seen.desc(), table.c.hash)).all()
+    ins, outs = io_of(connection, one)
+    found = []
+    for row in rows:
+        version = uuid_of(job.namespace, job.name, row.hash)
+        found.append(
+            {
+                "id": {"namespace": job.namespace, "name": job.name, "version": version},
+                "name": job.name,
+                "namespace": job.namespace,
+                "version": version,
+                "createdAt": show(row.first_seen),
+                "location": None,
+                "inputs": [named(connection, key) for key in sorted(ins)],
+                "outputs": [named(connection, key) for key in sorted(outs)],
+                "latestRun": None,
+            }
+        )
+    return found
 
 
 def named(connection: Connection, dataset: int) -> Answer:
@@ -265,8 +298,10 @@ def _run(connection: Connection, row: Any) -> Answer:
     started = row.first if row.started is None else row.started
     facet = schema.run_facets
     found = connection.execute(select(facet.c.name, facet.c.body).where(facet.c.run_id == row.id))
+    job = connection.execute(select(_j.c.namespace, _j.c.name).where(_j.c.id == row.job_id)).one()
     return {
         "id": row.run_id,
+        "job": {"namespace": job.namespace, "name": job.name},
         "createdAt": show(row.first),
         "updatedAt": show(row.last),
         "nominalStartTime": None,

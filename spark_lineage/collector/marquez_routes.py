@@ -14,6 +14,7 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy import Connection, func, insert, select
 
 from spark_lineage.collector import marquez, marquez_graph, owned, questions, times
+from spark_lineage.collector.guard import Token
 from spark_lineage.collector.service import Collector
 from spark_lineage.collector.store import schema
 from spark_lineage.errors import NotFoundError
@@ -91,8 +92,13 @@ def _below(connection: Connection, parts: list[str], limit: int, offset: int) ->
         if job is not None and more[1:] == ["runs"]:
             found, total = marquez.runs(connection, job, limit, offset)
             return {"runs": found, "totalCount": total}
-        if job is not None and more[1:] == ["versions"]:
-            return {"versions": [], "totalCount": 0}
+        if job is not None and more[1:2] == ["versions"] and len(more) <= 3:
+            every = marquez.job_versions(connection, job)
+            if len(more) == 2:
+                return {"versions": _page(every, limit, offset), "totalCount": len(every)}
+            for version in every:
+                if version["version"] == more[2]:
+                    return version
     raise NotFoundError(f"nothing is known of {'/'.join(parts)!r}")
 
 
@@ -159,17 +165,22 @@ def run_facets(request: Request, run: str, type: str = "run") -> Answer:
     found = _collector(request).ask(marquez.run, run)
     if found is None:
         raise NotFoundError(f"no run {run!r} is known")
-    return {"runId": run, "facets": found["facets"]}
+    return {"runId": run, "job": found["job"], "facets": found["facets"]}
 
 
 @router.get("/tags")
 def tags(request: Request, limit: Count = 100, offset: Offset = 0) -> Answer:
     """The tags that anything has."""
-    return {"tags": _page(_collector(request).ask(_tags), limit, offset)}
+    token: Token | None = getattr(request.state, "token", None)
+    only = token.namespaces if token else ()
+    return {"tags": _page(_collector(request).ask(_tags, only), limit, offset)}
 
 
-def _tags(connection: Connection) -> list[Answer]:
-    every = list(connection.scalars(select(schema.datasets.c.id)))
+def _tags(connection: Connection, namespaces: tuple[str, ...]) -> list[Answer]:
+    query = select(schema.datasets.c.id)
+    if namespaces:
+        query = query.where(schema.datasets.c.namespace.in_(namespaces))
+    every = list(connection.scalars(query))
     keys = {tag["key"] for some in owned.tags(connection, every).values() for tag in some}
     return [{"name": key, "description": None} for key in sorted(keys)]
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
+
+import orjson
 
 TERMINAL = ("COMPLETE", "FAIL", "ABORT")
 RANKS = {"OTHER": 0, "START": 1, "RUNNING": 2, "ABORT": 3, "FAIL": 4, "COMPLETE": 5}
@@ -15,12 +18,22 @@ _SHIFT = 10**17
 
 def canonical(value: Any) -> str:
     """JSON that is the same for equal values."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError:
+        # What only Python's own writes: an integer of more than 64 bits, a deep nest.
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def digest(*parts: str | None) -> str:
     """A short fixed-width key of texts of any length (an index entry has a size limit)."""
     return hashlib.blake2b(canonical(parts).encode(), digest_size=16).hexdigest()
+
+
+@lru_cache(maxsize=16_384)
+def identity_digest(namespace: str, name: str) -> str:
+    """The :func:`digest` of a namespace and a name, of which few are asked again and again."""
+    return digest(namespace, name)
 
 
 @dataclass(frozen=True)
@@ -32,6 +45,20 @@ class Field:
     type: str | None
     position: int
     description: str | None = None
+
+
+class Fields(tuple[Field, ...]):
+    """The columns of a schema, in order; what is made of them is made once."""
+
+    @cached_property
+    def body(self) -> str:
+        """As it is kept."""
+        return canonical([asdict(field) for field in self])
+
+    @cached_property
+    def hash(self) -> str:
+        """What is the same for equal ones."""
+        return digest(self.body)
 
 
 @dataclass(frozen=True)
@@ -82,6 +109,23 @@ class ColumnPart:
         """Whether it says anything of columns."""
         return bool(self.edges or self.columns)
 
+    @cached_property
+    def body(self) -> str:
+        """As it is kept."""
+        return canonical(asdict(self))
+
+    @cached_property
+    def hash(self) -> str:
+        """What is the same for equal ones."""
+        return hashlib.sha256(self.body.encode()).hexdigest()
+
+    @cached_property
+    def sources(self) -> frozenset[tuple[str, str]]:
+        """The data sets that it names."""
+        return frozenset((edge.namespace, edge.name) for edge in self.edges) | set(
+            self.inputs or ()
+        )
+
 
 @dataclass(frozen=True)
 class DatasetFacts:
@@ -90,7 +134,7 @@ class DatasetFacts:
     namespace: str
     name: str
     output: bool
-    schema: tuple[Field, ...] | None = None
+    schema: Fields | None = None
     symlinks: tuple[tuple[str, str, str], ...] = ()
     columns: ColumnPart | None = None
     lifecycle: str | None = None
@@ -130,7 +174,7 @@ class Event:
         """Whether it ends its run; a JOB or DATASET event is final in itself."""
         return self.kind != "RUN" or self.type in TERMINAL
 
-    @property
+    @cached_property
     def order(self) -> str:
         """A text by which the newest of two statements is the greater.
 
@@ -142,7 +186,7 @@ class Event:
         rank = RANKS.get(self.type or "OTHER", 0)
         return f"{late}:{self.time + _SHIFT:018d}:{rank}:{self.hash}"
 
-    @property
+    @cached_property
     def schema_order(self) -> str:
         """The same for schemas, over all runs: time, then content."""
         return f"{self.time + _SHIFT:018d}:{self.hash}"

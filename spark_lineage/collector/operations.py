@@ -1,16 +1,15 @@
-"""The operating loop: how good the lineage is, what is to be done, and what people found."""
+"""The operating loop: what is to be done, and what people found."""
 
 from __future__ import annotations
 
 import json
 import math
 import random
-from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from spark_lineage.collector import checks, overrides
+from spark_lineage.collector import checks, lifecycle, overrides
 from spark_lineage.collector.history import named
 from spark_lineage.collector.kinds import TABLE_LEVEL
 from spark_lineage.collector.model import canonical
@@ -18,7 +17,7 @@ from spark_lineage.collector.store import quarantine, schema
 from spark_lineage.collector.times import now, show
 
 Answer = dict[str, Any]
-_r, _j, _claims, _defs = schema.runs, schema.jobs, schema.claims, schema.definitions
+_j, _defs = schema.jobs, schema.definitions
 _decisions, _samples, _e = schema.decisions, schema.samples, schema.edges
 ADVICE = {
     "QUARANTINED": "mend the producer, or replay it once the collector can take it",
@@ -27,85 +26,6 @@ ADVICE = {
     checks.TYPE: "the producer says IDENTITY where a cast must be: check its expression",
     checks.CONFLICT: "jobs write this column from different sources: retire one, or confirm",
 }
-STALE_DAYS = 30
-
-
-def health(connection: Connection, since: int, until: int) -> Answer:
-    """Per job, over the runs that ended between two times: how much of its lineage is known.
-
-    ``coverage`` is the part of its outputs that have column lineage.
-    """
-    query = (
-        select(
-            _j.c.id, _j.c.namespace, _j.c.name, func.count(_r.c.id.distinct()).label("runs"),
-            func.count().label("outputs"),
-            func.count().filter(_defs.c.columns_known).label("covered"),
-            func.count().filter(_defs.c.availability == "PARTIAL").label("partial"),
-            func.count().filter(
-                (_defs.c.availability == "UNAVAILABLE")
-                | (_defs.c.availability.is_(None) & ~_defs.c.columns_known)
-            ).label("unavailable"),
-        )
-        .select_from(_claims)
-        .join(_r, _r.c.id == _claims.c.run_id)
-        .join(_j, _j.c.id == _r.c.job_id)
-        .join(_defs, _defs.c.id == _claims.c.definition_id)
-        .where(_r.c.kind == "RUN", _r.c.last >= since, _r.c.last < until)
-        .group_by(_j.c.id, _j.c.namespace, _j.c.name)
-        .order_by(_j.c.namespace, _j.c.name)
-        .limit(10_000)
-    )  # fmt: skip
-    failures = _by_job(
-        connection.execute(
-            select(_r.c.job_id, func.count())
-            .where(_r.c.state.in_(("FAIL", "ABORT")), _r.c.last >= since, _r.c.last < until)
-            .group_by(_r.c.job_id)
-        )
-    )
-    unexplained = _by_job(
-        connection.execute(
-            select(_r.c.job_id, func.sum(_r.c.unexplained))
-            .where(_r.c.unexplained > 0, _r.c.last >= since, _r.c.last < until)
-            .group_by(_r.c.job_id)
-        )
-    )
-    jobs = [
-        {
-            "job": {"namespace": row.namespace, "name": row.name},
-            "runs": row.runs,
-            "failures": int(failures.get(row.id, 0)),
-            "coverage": round(row.covered / row.outputs, 4),
-            "partial": row.partial,
-            "unavailable": row.unavailable,
-            "unexplained_columns": int(unexplained.get(row.id, 0) or 0),
-        }
-        for row in connection.execute(query)
-    ]
-    return {"from": show(since), "to": show(until), "jobs": jobs, **totals(connection)}
-
-
-def _by_job(rows: Iterable[Any]) -> dict[int, int]:
-    return {row[0]: row[1] for row in rows}
-
-
-def totals(connection: Connection) -> Answer:
-    """The same for all of the store, as one number each: what alarms and metrics watch."""
-    outputs, covered = connection.execute(
-        select(func.count(), func.count().filter(_defs.c.columns_known)).where(
-            _defs.c.closed.is_(None)
-        )
-    ).one()
-    old = now() - STALE_DAYS * 86_400_000_000
-    stale = select(func.count()).where(_defs.c.closed.is_(None), _defs.c.last_seen < old)
-    failed = checks.failed(connection, 1_000)
-    open_ones = select(func.count()).where(schema.quarantine.c.state == quarantine.OPEN)
-    return {
-        "coverage": round(covered / outputs, 4) if outputs else 1.0,
-        "quarantined": int(connection.scalar(open_ones) or 0),
-        "failed_checks": sum(one["rule"] != checks.CONFLICT for one in failed),
-        "conflicts": sum(one["rule"] == checks.CONFLICT for one in failed),
-        "stale_definitions": int(connection.scalar(stale) or 0),
-    }
 
 
 def queue(connection: Connection, limit: int) -> list[Answer]:
@@ -120,7 +40,8 @@ def queue(connection: Connection, limit: int) -> list[Answer]:
         for row in quarantine.rows(connection, limit)
     ]
     for one in checks.failed(connection, limit):
-        detail = {key: one[key] for key in ("namespace", "dataset", "column", "source", "job")}
+        keys = ("namespace", "dataset", "column", "source", "job", "jobs")
+        detail = {key: one[key] for key in keys if key in one}
         found.append(
             {"kind": one["rule"], "key": one["key"], "message": one["message"], "detail": detail}
         )
@@ -142,6 +63,7 @@ def _unavailable(connection: Connection, limit: int) -> list[Answer]:
         .join(_j, _j.c.id == _defs.c.job_id)
         .join(d, d.c.id == _defs.c.output_id)
         .where(_defs.c.availability == "UNAVAILABLE", _defs.c.closed.is_(None))
+        .where(_defs.c.output_id.not_in(lifecycle.gone()))
         .order_by(_defs.c.id)
         .limit(limit)
     )  # fmt: skip

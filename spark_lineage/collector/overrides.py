@@ -21,6 +21,7 @@ from spark_lineage.collector.model import (
 )
 from spark_lineage.collector.store import definitions, schema, write
 from spark_lineage.collector.store.names import Names, column_digest
+from spark_lineage.collector.store.rows import chunks
 
 JOB_NAMESPACE = "spark-lineage:override"
 ACTIONS = ("ADD", "REMOVE", "CONFIRM")
@@ -30,7 +31,9 @@ Answer = dict[str, Any]
 
 def put(connection: Connection, said: dict[str, Any]) -> Answer:
     """Keep an override; ``said`` has the columns of its table but the id and times."""
-    row = {**said, "time": times.now()}
+    # An empty name is none: the data set as a whole.
+    ends = {key: said[key] or None for key in ("column", "from_column")}
+    row = {**said, **ends, "time": times.now()}
     number = connection.execute(insert(_table).returning(_table.c.id), row).scalar_one()
     if said["action"] == "ADD":
         write.apply(connection, _event(int(number), row))
@@ -65,30 +68,80 @@ def removed(connection: Connection) -> set[tuple[int, int, str]]:
     names: Names | None = None
     for row in connection.execute(query).all():
         names = names or Names(connection)
-        out = _column(connection, names, row.namespace, row.dataset, row.column)
-        source = _column(connection, names, row.from_namespace, row.from_dataset, row.from_column)
+        out = _column(connection, names, row.time, row.namespace, row.dataset, row.column)
+        source = _column(
+            connection, names, row.time, row.from_namespace, row.from_dataset, row.from_column
+        )
         if out is not None and source is not None:
             found.add((out, source, row.kind))
     return found
 
 
-def confirmed(connection: Connection) -> set[tuple[Any, ...]]:
-    """The edges that someone confirmed, by names."""
-    query = select(_table).where(_table.c.action == "CONFIRM", _table.c.undone.is_(None))
-    return {
-        (r.namespace, r.dataset, r.column, r.from_namespace, r.from_dataset, r.from_column, r.kind)
-        for r in connection.execute(query)
-    }
+class Marks:
+    """What people said of edges, found by the ids of their ends and their kind."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._found: dict[tuple[int, int, str], Answer] = {}
+        self._names: dict[tuple[Any, ...], Answer] = {}
+        self._shown: dict[int, tuple[str, str, str | None]] = {}
+        query = select(_table).where(_table.c.action != "REMOVE", _table.c.undone.is_(None))
+        rows = connection.execute(query.order_by(_table.c.id)).all()
+        names = Names(connection) if rows else None
+        ends: dict[tuple[int, int, str], Answer] = {}
+        for row in rows:
+            assert names is not None
+            out = _column(connection, names, row.time, row.namespace, row.dataset, row.column)
+            source = _column(
+                connection, names, row.time, row.from_namespace, row.from_dataset, row.from_column
+            )
+            if out is not None and source is not None:
+                ends[out, source, row.kind] = {
+                    key: value for key, value in _shown(row).items() if key in _OF_A_MARK
+                }
+        self._found = ends
+        columns, datasets = schema.columns, schema.datasets
+        for some in chunks({end for out, source, _ in ends for end in (out, source)}):
+            shown = (
+                select(columns.c.id, datasets.c.namespace, datasets.c.name, columns.c.path,
+                       columns.c.whole)
+                .join(datasets, datasets.c.id == columns.c.dataset_id)
+                .where(columns.c.id.in_(some))
+            )  # fmt: skip
+            for one in connection.execute(shown):
+                path = None if one.whole else one.path
+                self._shown[one.id] = (one.namespace, one.name, path)
+        for (out, source, kind), said in ends.items():
+            ends_of = (self._shown[out], self._shown[source], kind)
+            self._names[ends_of] = said
+
+    def of_edge(self, out: int, source: int, kind: str) -> Answer | None:
+        """What was said of an edge by the ids of its columns."""
+        return self._found.get((out, source, kind))
+
+    def of_source(self, node: Answer, source: Answer, rows: bool) -> Answer | None:
+        """What was said of a source of a column (``rows``: of the whole result) by names."""
+        out = (node["namespace"], node["dataset"], None if rows else node["column"])
+        end = (source["namespace"], source["dataset"], source["column"] or None)
+        return self._names.get((out, end, source["type"]))
+
+
+_OF_A_MARK = ("number", "action", "by", "reason", "time")
 
 
 def _column(
-    connection: Connection, names: Names, namespace: str, dataset: str, path: str | None
+    connection: Connection,
+    names: Names,
+    time: int,
+    namespace: str,
+    dataset: str,
+    path: str | None,
 ) -> int | None:
     key = schema.names.c.digest == digest(namespace, dataset)
     name = connection.scalar(select(schema.names.c.id).where(key))
     if name is None:
         return None
-    of = names.dataset(name, times.now())
+    # As it was meant then: a later rename takes what was said along.
+    of = names.dataset(name, time)
     c = schema.columns
     return connection.scalar(select(c.c.id).where(c.c.digest == column_digest(of, path)))
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Query, Request
 from fastapi.exceptions import RequestValidationError
 
 from spark_lineage.collector import times
+from spark_lineage.errors import ConfigError
 
 MOST_DEPTH = 200
 MOST_COLUMNS = 100_000
@@ -20,7 +23,32 @@ Follow = Annotated[
     str, Query(pattern="^(all|direct)$", description="all edges, or those of values only")
 ]
 Most = Annotated[int, Query(ge=1, le=1_000, description="the most rows")]
+Kinds = Annotated[Sequence[str], Query(description="only edges of these kinds")]
+View = Annotated[
+    str | None, Query(min_length=1, max_length=500, description="only ways through this view")
+]
+Fold = Annotated[
+    str | None,
+    Query(max_length=500, description="names to fold away; the collector's --temp by default"),
+]
 When = Annotated[str | None, Query(description="a time, ISO 8601")]
+
+
+def folding(request: Request, text: str | None) -> re.Pattern[str] | None:
+    """What to fold away: as asked, else the collector's own patterns, else nothing.
+
+    Raises ``ConfigError`` for what is no regular expression.
+    """
+    found: re.Pattern[str] | None = request.app.state.temp if text is None else pattern(text)
+    return found
+
+
+def pattern(text: str, key: str = "fold") -> re.Pattern[str] | None:
+    """A regular expression; None for an empty one."""
+    try:
+        return re.compile(text) if text else None
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ConfigError(key, text, f"a regular expression ({error})") from None
 
 
 def moment(text: str | None) -> int | None:

@@ -1,4 +1,4 @@
-"""Questions that cross the graph: where tags flow, what a schema change hits, search, a run."""
+"""Questions that cross the graph: where tags flow, what a read saw, search, a run."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from spark_lineage.collector import answers, graph, owned
+from spark_lineage.collector import graph, owned
 from spark_lineage.collector.graph import Bounds
 from spark_lineage.collector.resolve import Column, Dataset
 from spark_lineage.collector.store import schema
+from spark_lineage.collector.store.names import Names
 from spark_lineage.collector.store.rows import chunks
 from spark_lineage.collector.times import show
 
 Answer = dict[str, Any]
 MOST_WRITES = 1_000
+# Of each data set that a run read, in the run's record.
+MOST_SEEN = 20
 _c, _d, _j, _r = schema.columns, schema.datasets, schema.jobs, schema.runs
 _names, _meanings = schema.names, schema.meanings
 
@@ -84,74 +87,6 @@ def _tagged_columns(connection: Connection, key: str) -> list[int]:
             if {"", row.path} & wanted[row.dataset_id]:
                 found.append(row.id)
     return found
-
-
-def change(
-    connection: Connection, dataset: Dataset, fields: list[tuple[str, str | None]], bounds: Bounds
-) -> Answer:
-    """What a proposed schema of a data set would break.
-
-    Columns that are no longer there or of another type, with all downstream of
-    them; and the jobs that read the data set by ``*``, which any change hits.
-    """
-    query = select(_c.c.id, _c.c.path, _c.c.type).where(
-        _c.c.dataset_id == dataset.id, ~_c.c.whole, _c.c.path == _c.c.root
-    )
-    known = {row.path: row for row in connection.execute(query)}
-    proposed = dict(fields)
-    removed = [path for path in known if path not in proposed]
-    retyped = [
-        path
-        for path, kind in proposed.items()
-        if path in known and kind and known[path].type and _fold(kind) != _fold(known[path].type)
-    ]
-    changes = []
-    for path in sorted([*removed, *retyped]):
-        hit = answers.impact(connection, Column(dataset, known[path].id, path), bounds)
-        changes.append(
-            {
-                "column": path,
-                "change": "removed" if path in removed else "type",
-                "from": known[path].type,
-                "to": proposed.get(path),
-                **{
-                    key: hit[key]
-                    for key in ("columns", "datasets", "jobs", "truncated", "left_out")
-                },
-            }
-        )
-    added = sorted(path for path in proposed if path not in known)
-    return {
-        "dataset": dataset.to_dict(),
-        "breaking": any(one["columns"] or one["jobs"] for one in changes),
-        "changes": changes,
-        "added": added,
-        "star_readers": _star_readers(connection, dataset) if changes or added else [],
-    }
-
-
-def _fold(kind: str) -> str:
-    return "".join(kind.lower().split())
-
-
-def _star_readers(connection: Connection, dataset: Dataset) -> list[Answer]:
-    """Jobs whose query had a star in it and that read the data set."""
-    inputs, facets = schema.run_inputs, schema.run_facets
-    query = (
-        select(_j.c.namespace, _j.c.name, func.max(_r.c.last).label("last"))
-        .select_from(inputs)
-        .join(_meanings, _meanings.c.name_id == inputs.c.name_id)
-        .join(_r, _r.c.id == inputs.c.run_id)
-        .join(_j, _j.c.id == _r.c.job_id)
-        .join(facets, (facets.c.run_id == _r.c.id) & (facets.c.name == "sparkLineage_context"))
-        .where(_meanings.c.dataset_id == dataset.id, facets.c.body.like('%"stars":true%'))
-        .group_by(_j.c.namespace, _j.c.name)
-        .order_by(_j.c.namespace, _j.c.name)
-    )
-    return [
-        {"job": {"namespace": row.namespace, "name": row.name}, "last_run": show(row.last)}
-        for row in connection.execute(query)
-    ]
 
 
 def search(connection: Connection, text: str, limit: int) -> Answer:
@@ -251,7 +186,7 @@ def audit(connection: Connection, run_id: str) -> Answer | None:
         "duration_ms": None if run.ended is None else (run.ended - started) // 1000,
         "user": context.get("user"),
         "availability": _worst([one["availability"] for one in outputs]),
-        "inputs": _inputs(connection, run.id, io),
+        "inputs": _inputs(connection, run.id, io, started),
         "outputs": outputs,
         "facets": facets,
         "events": [
@@ -261,7 +196,10 @@ def audit(connection: Connection, run_id: str) -> Answer | None:
     }
 
 
-def _inputs(connection: Connection, run: int, io: dict[tuple[int, bool], Answer]) -> list[Answer]:
+def _inputs(
+    connection: Connection, run: int, io: dict[tuple[int, bool], Answer], started: int
+) -> list[Answer]:
+    """What a run read, each with the writes that it saw."""
     inputs = schema.run_inputs
     query = (
         select(_names.c.id, _names.c.namespace, _names.c.name)
@@ -269,10 +207,19 @@ def _inputs(connection: Connection, run: int, io: dict[tuple[int, bool], Answer]
         .where(inputs.c.run_id == run)
         .order_by(_names.c.namespace, _names.c.name)
     )
-    return [
-        {"namespace": r.namespace, "dataset": r.name, "facets": io.get((r.id, False), {})}
-        for r in connection.execute(query)
-    ]
+    names, found = Names(connection), []
+    for row in connection.execute(query).all():
+        meant = Dataset(names.dataset(row.id, started), row.namespace, row.name)
+        seen = seen_by(connection, meant, started, MOST_SEEN)
+        found.append(
+            {
+                "namespace": row.namespace,
+                "dataset": row.name,
+                "facets": io.get((row.id, False), {}),
+                "saw": {key: seen[key] for key in ("complete", "truncated", "writes")},
+            }
+        )
+    return found
 
 
 def _outputs(connection: Connection, run: int, io: dict[tuple[int, bool], Answer]) -> list[Answer]:
@@ -304,7 +251,9 @@ def _worst(said: list[str]) -> str | None:
     return max(said, key=order.index, default=None)
 
 
-def seen_by(connection: Connection, dataset: Dataset, before: int) -> Answer:
+def seen_by(
+    connection: Connection, dataset: Dataset, before: int, most: int = MOST_WRITES
+) -> Answer:
     """What a read at a time saw: the last overwrite before it, and the appends since.
 
     Where no write says that it overwrote (``lifecycleStateChange`` OVERWRITE,
@@ -328,7 +277,7 @@ def seen_by(connection: Connection, dataset: Dataset, before: int) -> Answer:
             _r.c.state.in_(("COMPLETE", "DECLARED")),
         )
         .order_by(claims.c.time.desc(), _r.c.run_id)
-        .limit(MOST_WRITES)
+        .limit(most)
     )
     found: list[Answer] = []
     complete = False
@@ -349,6 +298,6 @@ def seen_by(connection: Connection, dataset: Dataset, before: int) -> Answer:
         "dataset": dataset.to_dict(),
         "at": show(before),
         "complete": complete,
-        "truncated": len(found) == MOST_WRITES and not complete,
+        "truncated": len(found) == most and not complete,
         "writes": found,
     }

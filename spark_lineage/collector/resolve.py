@@ -118,6 +118,33 @@ def column(
     return found
 
 
+def job(connection: Connection, name: str, namespace: str | None = None) -> int:
+    """The row of a job by its whole name, or an end of it that is unique; raises as above."""
+    j = schema.jobs
+    query = select(j.c.id, j.c.namespace, j.c.name).where(
+        j.c.name.like("%" + _escaped(name), escape="\\"), j.c.name != ""
+    )
+    if namespace is not None:
+        query = query.where(j.c.namespace == namespace)
+    rows = connection.execute(query.order_by(j.c.namespace, j.c.name)).all()
+    found = [row for row in rows if row.name == name] or [
+        row for row in rows if row.name[: -len(name)][-1:] in _BOUNDARIES
+    ]
+    near = [{"namespace": row.namespace, "dataset": row.name} for row in found or rows]
+    if len(found) == 1:
+        return int(found[0].id)
+    if found:
+        raise AmbiguousNameError(name, near[:MOST_CANDIDATES])
+    raise UnknownNameError(f"no job {name!r} is known", near[:MOST_NEAR])
+
+
+def named_job(connection: Connection, number: int) -> dict[str, Any]:
+    """A job's row as answers name it."""
+    j = schema.jobs
+    row = connection.execute(select(j.c.namespace, j.c.name).where(j.c.id == number)).one()
+    return {"namespace": row.namespace, "name": row.name}
+
+
 def _bare(text: str) -> str:
     return text.replace("`", "").replace('"', "") if text[:1] in '`"' else text
 

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, FastAPI, Path, Query, Request
+from fastapi import APIRouter, FastAPI, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from sqlalchemy.exc import DataError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from spark_lineage.collector import intake, operations, resolve
+from spark_lineage.collector import intake, resolve
 from spark_lineage.collector.graph import Bounds
 from spark_lineage.collector.guard import Token
 from spark_lineage.collector.parameters import (
     Depth,
+    Fold,
     Follow,
+    Kinds,
     Limit,
     Most,
     Name,
     Namespace,
+    View,
     When,
+    folding,
     moment,
 )
 from spark_lineage.collector.service import Collector, ForbiddenError, QuarantinedError
@@ -32,7 +35,6 @@ from spark_lineage.errors import ConfigError, NotFoundError
 
 router = APIRouter()
 
-Kinds = Annotated[Sequence[str], Query(description="only edges of these kinds")]
 Number = Annotated[int, Path(ge=1, lt=1 << 62)]
 
 
@@ -58,15 +60,17 @@ def readyz(request: Request) -> dict[str, Any]:
 def metrics(request: Request) -> Response:
     """Counters and gauges as Prometheus reads them."""
     lines = request.app.state.counters.lines()
-    for name, value in _collector(request).ask(operations.totals).items():
+    parts = request.app.state.parts
+    for name, value in parts.totals.read().items():
         lines += [f"# TYPE spark_lineage_{name} gauge", f"spark_lineage_{name} {value}"]
     lines.append("# TYPE spark_lineage_alarm gauge")
-    for text, rings in request.app.state.alarms.ringing.items():
+    for text, rings in parts.alarms.ringing.items():
         lines.append(f'spark_lineage_alarm{{rule="{text}"}} {int(rings)}')
     kept = _collector(request).health()
     for name in ("events", "quarantined", "datasets", "edges"):
         lines += [f"# TYPE spark_lineage_kept_{name} gauge"]
         lines += [f"spark_lineage_kept_{name} {kept[name]}"]
+    lines += parts.lines()
     return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 
 
@@ -83,6 +87,9 @@ async def take(request: Request) -> Response:
     201 when it is kept, also if it was here already; 422 with all faults, and
     the body in quarantine, when it is malformed.
     """
+    refused: Exception | None = getattr(request.state, "refused", None)
+    if refused is not None:
+        raise refused
     body = await _body(request)
     encoding = request.headers.get("content-encoding")
     await run_in_threadpool(_collector(request).take, body, encoding, _token(request))
@@ -131,13 +138,16 @@ def explain(
     follow: Follow = "all",
     unmasked: bool = False,
     kind: Kinds = (),
+    via: View = None,
+    fold: Fold = None,
     as_of: When = None,
 ) -> dict[str, Any]:
     """Where a column comes from and how it is made, step by step."""
     bounds = Bounds(
         depth, limit, follow == "direct", unmasked, frozenset(map(str.upper, kind)), moment(as_of)
     )
-    return _collector(request).explain_column(dataset, column, namespace, bounds)
+    narrow = {"view": via, "fold": folding(request, fold)}
+    return _collector(request).explain_column(dataset, column, namespace, bounds, **narrow)
 
 
 @router.get("/api/v1/columns/impact")
@@ -151,19 +161,24 @@ def impact(
     follow: Follow = "all",
     unmasked: bool = False,
     kind: Kinds = (),
+    via: View = None,
+    fold: Fold = None,
     as_of: When = None,
 ) -> dict[str, Any]:
     """What depends on a column, or without one on the whole data set."""
     bounds = Bounds(
         depth, limit, follow == "direct", unmasked, frozenset(map(str.upper, kind)), moment(as_of)
     )
-    return _collector(request).impact(dataset, column, namespace, bounds)
+    narrow = {"view": via, "fold": folding(request, fold)}
+    return _collector(request).impact(dataset, column, namespace, bounds, **narrow)
 
 
 @router.get("/api/v1/datasets/explain")
-def explain_dataset(request: Request, dataset: Name, namespace: Namespace = None) -> dict[str, Any]:
+def explain_dataset(
+    request: Request, dataset: Name, namespace: Namespace = None, as_of: When = None
+) -> dict[str, Any]:
     """How each column of a data set is made, and what decides its rows."""
-    return _collector(request).explain_dataset(dataset, namespace)
+    return _collector(request).explain_dataset(dataset, namespace, moment(as_of))
 
 
 @router.get("/api/v1/runs")

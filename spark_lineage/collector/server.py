@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import socket
@@ -90,6 +91,7 @@ def serve(
     listening = bind(host, port, any_port)
     try:
         server = _server(db_url, settings)
+        tune()
         with _ended_by_signals():
             thread = threading.Thread(target=_announce, args=(server, listening, announce))
             thread.start()
@@ -121,6 +123,20 @@ def running(
         server.should_exit = True
         thread.join(STOP_SECONDS * 2)
         listening.close()
+
+
+def tune() -> None:
+    """What makes a process that does nothing else quicker.
+
+    All that is loaded by now stays: the garbage collector need not look at it. An
+    answer makes thousands of objects and no cycles, which would start it time and again.
+    The thread that writes and the one that answers take turns more often than by
+    default, since each is waited for.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    sys.setswitchinterval(0.001)
 
 
 def _server(db_url: str, settings: Settings | None) -> uvicorn.Server:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, func, select
@@ -15,7 +16,7 @@ from spark_lineage.collector.shapes import Fault
 from spark_lineage.collector.store import aliases, dump, quarantine, schema
 from spark_lineage.collector.store.engine import QUERY_SECONDS, BusyError, Database
 from spark_lineage.collector.times import show
-from spark_lineage.collector.writer import Writer
+from spark_lineage.collector.writer import Outcome, Writer
 from spark_lineage.errors import CollectorError, NotFoundError
 from spark_lineage.version import __version__
 
@@ -62,6 +63,8 @@ class Collector:
     def __init__(self, url: str, query_seconds: float = QUERY_SECONDS) -> None:
         self._database = Database(url, query_seconds)
         self._writer = Writer(self._database)
+        # Gets the events that are new in the store; it must be quick.
+        self.on_new: Callable[[list[Event]], None] | None = None
 
     @property
     def database(self) -> Database:
@@ -109,12 +112,31 @@ class Collector:
         if not _allowed(event, token):
             raise ForbiddenError(_namespaces(event))
         (outcome,) = self._writer.put([event])
+        return self._taken(event, unpacked, outcome)
+
+    async def take_soon(self, body: bytes, token: Token | None = None) -> bool:
+        """The same as :meth:`take` for a coroutine and a body without an encoding.
+
+        The loop goes on while the event is written; for one that is malformed it
+        raises ``MalformedError`` and keeps nothing.
+        """
+        event = intake.read(body)
+        if not _allowed(event, token):
+            raise ForbiddenError(_namespaces(event))
+        (outcome,) = await self._writer.put_soon([event])
+        if isinstance(outcome, Exception) and not isinstance(outcome, BusyError):
+            return await asyncio.to_thread(self._taken, event, body, outcome)
+        return self._taken(event, body, outcome)
+
+    def _taken(self, event: Event, unpacked: bytes, outcome: Outcome) -> bool:
         if isinstance(outcome, BusyError):
             raise outcome
         if isinstance(outcome, Exception):
             # A fault of ours. As a 500 the client would send it for ever; put aside, it
             # is named, counted and can be replayed when the fault is mended.
             raise self._quarantined(unpacked, _ours(outcome)) from outcome
+        if outcome and self.on_new is not None:
+            self.on_new([event])
         return outcome
 
     def take_batch(
@@ -136,23 +158,7 @@ class Collector:
             items = intake.split(unpacked, lines)
         except intake.MalformedError as error:
             raise self._quarantined(unpacked, error) from None
-        events: dict[int, Event] = {}
-        failed: dict[int, Answer] = {}
-        for index, item in enumerate(items):
-            try:
-                event = intake.read(item)
-                if _allowed(event, token):
-                    events[index] = event
-                else:
-                    reason = str(ForbiddenError(_namespaces(event)))
-                    failed[index] = {"index": index, "reason": reason, "retriable": False}
-            except intake.MalformedError as error:
-                failed[index] = self._failed(index, item, error)
-        for index, outcome in zip(events, self._writer.put([*events.values()]), strict=True):
-            if isinstance(outcome, BusyError):
-                failed[index] = {"index": index, "reason": str(outcome), "retriable": True}
-            elif isinstance(outcome, Exception):
-                failed[index] = self._failed(index, items[index], _ours(outcome))
+        failed = self._take_each(items, token)
         retriable = sum(one["retriable"] for one in failed.values())
         return {
             "status": "partial_success" if failed else "success",
@@ -166,8 +172,45 @@ class Collector:
             "failed_events": [failed[index] for index in sorted(failed)],
         }
 
-    def _failed(self, index: int, body: bytes, error: intake.MalformedError) -> Answer:
-        quarantined = self._quarantined(body, error)
+    def take_each(self, bodies: list[bytes]) -> int:
+        """Take events one by one, without an answer for each; how many were put aside.
+
+        Raises ``BusyError`` where any must be sent again; the others are in the store.
+        """
+        failed = self._take_each(bodies, None)
+        for one in failed.values():
+            if one["retriable"]:
+                raise BusyError(one["reason"])
+        return len(failed)
+
+    def _take_each(self, items: Sequence[intake.Item], token: Token | None) -> dict[int, Answer]:
+        """Take events; what became of those that were not taken, by their place."""
+        events: dict[int, Event] = {}
+        failed: dict[int, Answer] = {}
+        for index, item in enumerate(items):
+            try:
+                event = intake.read(item)
+                if _allowed(event, token):
+                    events[index] = event
+                else:
+                    reason = str(ForbiddenError(_namespaces(event)))
+                    failed[index] = {"index": index, "reason": reason, "retriable": False}
+            except intake.MalformedError as error:
+                failed[index] = self._failed(index, item, error)
+        new: list[Event] = []
+        for index, outcome in zip(events, self._writer.put([*events.values()]), strict=True):
+            if isinstance(outcome, BusyError):
+                failed[index] = {"index": index, "reason": str(outcome), "retriable": True}
+            elif isinstance(outcome, Exception):
+                failed[index] = self._failed(index, items[index], _ours(outcome))
+            elif outcome:
+                new.append(events[index])
+        if new and self.on_new is not None:
+            self.on_new(new)
+        return failed
+
+    def _failed(self, index: int, body: intake.Item, error: intake.MalformedError) -> Answer:
+        quarantined = self._quarantined(bytes(body), error)
         return {
             "index": index,
             "reason": str(error),
@@ -235,26 +278,33 @@ class Collector:
             return resolve.column_or_dataset(connection, name, namespace).to_dict()
 
     def explain_column(
-        self, dataset: str, column: str, namespace: str | None, bounds: Bounds
+        self, dataset: str, column: str, namespace: str | None, bounds: Bounds, **narrow: Any
     ) -> Answer:
-        """Upstream of a column."""
+        """Upstream of a column; ``narrow`` is as ``answers.explain_column`` takes it."""
         with self._database.read() as connection:
             found = resolve.column(connection, dataset, column, namespace)
-            return answers.explain_column(connection, found, bounds)
+            return answers.explain_column(connection, found, bounds, **narrow)
 
-    def explain_dataset(self, dataset: str, namespace: str | None) -> Answer:
+    def explain_dataset(
+        self, dataset: str, namespace: str | None, as_of: int | None = None
+    ) -> Answer:
         """Each column of a data set, one step back."""
         with self._database.read() as connection:
             found = resolve.dataset(connection, dataset, namespace)
-            return answers.explain_dataset(connection, found)
+            return answers.explain_dataset(connection, found, as_of)
 
     def impact(
-        self, dataset: str, column: str | None, namespace: str | None, bounds: Bounds
+        self,
+        dataset: str,
+        column: str | None,
+        namespace: str | None,
+        bounds: Bounds,
+        **narrow: Any,
     ) -> Answer:
-        """Downstream of a column, or of a whole data set."""
+        """Downstream of a column, or of a whole data set; as ``answers.impact`` takes it."""
         with self._database.read() as connection:
             found = resolve.column(connection, dataset, column, namespace)
-            return answers.impact(connection, found, bounds)
+            return answers.impact(connection, found, bounds, **narrow)
 
     def graph(self) -> dict[str, list[Answer]]:
         """All that is derived, sorted, by names: equal for equal sets of events."""
@@ -318,10 +368,14 @@ class Collector:
                     "started": show(row.first if row.started is None else row.started),
                     "ended": show(row.ended),
                     "last_event": show(row.last),
+                    "duration_ms": None
+                    if row.ended is None
+                    else (row.ended - (row.first if row.started is None else row.started)) // 1000,
                 }
                 for row in connection.execute(query)
             ]
 
     def close(self) -> None:
-        """Close the database."""
+        """Write what waits, and close the database."""
+        self._writer.close()
         self._database.close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from spark_lineage.collector import times
@@ -99,7 +100,7 @@ _LINEAGE_ENTRY = {
     "fields": _LINEAGE_FIELDS,
 }
 _OWNERSHIP = {"owners": [{"name!": _name}]}
-_DATASET = {
+DATASET = {
     "namespace!": _text,
     "name!": _name,
     "facets": {
@@ -131,7 +132,7 @@ _DATASET = {
         },
     },
 }
-_JOB = {
+JOB = {
     **_JOB_ID,
     "facets": {
         "ownership": _OWNERSHIP,
@@ -149,12 +150,12 @@ _PARENT = {
 RUN_EVENT = {
     **_BASE,
     "run!": {**_RUN_ID, "facets": {"parent": _PARENT, "errorMessage": {"message": _text}}},
-    "job!": _JOB,
-    "inputs": [_DATASET],
-    "outputs": [_DATASET],
+    "job!": JOB,
+    "inputs": [DATASET],
+    "outputs": [DATASET],
 }
-JOB_EVENT = {**_BASE, "job!": _JOB, "inputs": [_DATASET], "outputs": [_DATASET]}
-DATASET_EVENT = {**_BASE, "dataset!": _DATASET}
+JOB_EVENT = {**_BASE, "job!": JOB, "inputs": [DATASET], "outputs": [DATASET]}
+DATASET_EVENT = {**_BASE, "dataset!": DATASET}
 
 
 def faults(value: Any, shape: Any) -> list[Fault]:
@@ -167,7 +168,8 @@ def faults(value: Any, shape: Any) -> list[Fault]:
             found.append(Fault(path, "is required"))
             continue
         children = _one(item, expected, path, found)
-        stack.extend(reversed(children))
+        if children:
+            stack.extend(reversed(children))
     return found
 
 
@@ -200,15 +202,18 @@ def _one(item: Any, shape: Any, path: str, found: list[Fault]) -> list[tuple[Any
 def _members(item: dict[str, Any], shape: dict[str, Any], path: str) -> list[tuple[Any, Any, str]]:
     children = []
     for key, expected in shape.items():
-        name = key.rstrip("!")
-        child = item.get(name)
-        if child is not None:
+        needed = key[-1] == "!"
+        name = key[:-1] if needed else key
+        child = item.get(name, _MISSING)
+        if child is None or child is _MISSING:
+            if needed:
+                children.append((_MISSING, expected, path + step(name)))
+        else:
             children.append((child, expected, path + step(name)))
-        elif key.endswith("!"):
-            children.append((_MISSING, expected, path + step(name)))
     return children
 
 
+@lru_cache(maxsize=4_096)
 def step(key: str) -> str:
     """One step of a JSON path, quoted where the key is no plain word."""
     if re.fullmatch(r"\w+", key, re.ASCII):

@@ -1,15 +1,18 @@
 """Events into the store, many in one transaction: who waits is written with who is ahead.
 
-Each caller returns when its events are on the disk. Whoever gets the lock writes
-for all that wait, so that sixteen clients cost one flush of the disk and not
-sixteen.
+One thread writes. Each caller is answered when its events are on the disk; what
+comes in while the disk is waited for goes into the next transaction, so that
+sixteen clients cost one flush of the disk and not sixteen.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
-from dataclasses import dataclass, field
+from collections import defaultdict
+from concurrent.futures import Future
+from dataclasses import dataclass
 
 from spark_lineage.collector.model import Event
 from spark_lineage.collector.store import write
@@ -23,9 +26,10 @@ Outcome = bool | Exception
 
 @dataclass
 class _Ticket:
+    """Events, and who waits for them: a thread, or a coroutine of a loop."""
+
     events: list[Event]
-    outcomes: list[Outcome] = field(default_factory=list)
-    done: bool = False
+    waiting: Future[list[Outcome]] | asyncio.Future[list[Outcome]]
 
 
 class Writer:
@@ -34,38 +38,80 @@ class Writer:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._waiting: list[_Ticket] = []
-        self._queue = threading.Lock()
-        self._turn = threading.Lock()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closed = False
 
     def put(self, events: list[Event]) -> list[Outcome]:
         """Write events; for each whether it is new, or the exception that kept it out."""
-        ticket = _Ticket(events)
-        with self._queue:
-            self._waiting.append(ticket)
-        with self._turn:
-            if not ticket.done:
-                self._write(self._next(ticket))
-        return ticket.outcomes
+        waiting: Future[list[Outcome]] = Future()
+        self._add(_Ticket(events, waiting))
+        return waiting.result()
 
-    def _next(self, mine: _Ticket) -> list[_Ticket]:
-        """The tickets to write now: mine and those that wait, up to a limit."""
-        with self._queue:
-            group = [mine]
-            self._waiting.remove(mine)
-            count = len(mine.events)
-            while self._waiting and count < MOST_EVENTS:
-                group.append(self._waiting.pop(0))
-                count += len(group[-1].events)
+    async def put_soon(self, events: list[Event]) -> list[Outcome]:
+        """The same for a coroutine: its loop goes on meanwhile."""
+        waiting: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
+        self._add(_Ticket(events, waiting))
+        return await waiting
+
+    def close(self) -> None:
+        """Write what waits, and end."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _add(self, ticket: _Ticket) -> None:
+        with self._changed:
+            if self._closed:
+                raise BusyError("the collector is ending")
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._work, name="spark-lineage-writer", daemon=True
+                )
+                self._thread.start()
+            self._waiting.append(ticket)
+            self._changed.notify()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                while not self._waiting:
+                    if self._closed:
+                        return
+                    self._changed.wait()
+                group = self._next()
+            self._write(group)
+
+    def _next(self) -> list[_Ticket]:
+        """The tickets to write now: those that wait, up to a limit."""
+        count = size = 0
+        for ticket in self._waiting:
+            if size and size + len(ticket.events) > MOST_EVENTS:
+                break
+            count += 1
+            size += len(ticket.events)
+        group, self._waiting = self._waiting[:count], self._waiting[count:]
         return group
 
     def _write(self, group: list[_Ticket]) -> None:
-        every = [event for ticket in group for event in ticket.events]
-        outcomes = self._all_or_each(every)
+        outcomes = self._all_or_each([event for ticket in group for event in ticket.events])
         place = 0
+        loops: dict[asyncio.AbstractEventLoop, list[tuple[_Ticket, list[Outcome]]]]
+        loops = defaultdict(list)
         for ticket in group:
-            ticket.outcomes = outcomes[place : place + len(ticket.events)]
+            found = outcomes[place : place + len(ticket.events)]
             place += len(ticket.events)
-            ticket.done = True
+            if isinstance(ticket.waiting, Future):
+                ticket.waiting.set_result(found)
+            else:
+                loops[ticket.waiting.get_loop()].append((ticket, found))
+        for loop, done in loops.items():
+            try:
+                loop.call_soon_threadsafe(_answer, done)
+            except RuntimeError:
+                logger.debug("the loop ended before its answers")
 
     def _all_or_each(self, events: list[Event]) -> list[Outcome]:
         try:
@@ -79,3 +125,10 @@ class Writer:
                 return [error]
         # One of them is at fault: it must not take the others with it.
         return [outcome for event in events for outcome in self._all_or_each([event])]
+
+
+def _answer(done: list[tuple[_Ticket, list[Outcome]]]) -> None:
+    for ticket, found in done:
+        # Who waited may have gone: its client hung up.
+        if isinstance(ticket.waiting, asyncio.Future) and not ticket.waiting.done():
+            ticket.waiting.set_result(found)

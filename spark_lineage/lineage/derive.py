@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import spark_lineage.lineage.rules  # noqa: F401  (importing registers)
 from spark_lineage.lineage.column import Column, State
+from spark_lineage.lineage.datasets.lakehouse import versions_read, with_version
+from spark_lineage.lineage.datasets.subset import narrowed
 from spark_lineage.lineage.fallback import datasets_only
 from spark_lineage.lineage.fold import Fold
 from spark_lineage.lineage.lanes import FIRST_INDIRECT, KINDS, MASK, Lanes
@@ -60,13 +62,20 @@ def derive(
     used = _used(fold, record.analyzed)
     teller = _Teller(fold)
     outputs = tuple(teller.output(target) for target in _targets(fold, record.analyzed, state))
-    datasets = _inputs(fold, used)
+    datasets = narrowed(record, _readings(fold, used), fold.naming.relation)
     if memory is not None:
         _remember(memory, fold, state, teller, datasets)
     reading = Reading(record, fold.naming)
+    versions = versions_read(fold.naming)
     inputs = tuple(
         sorted(
-            (Input(dataset, reading.read(dataset)) for dataset in datasets),
+            (
+                Input(
+                    with_version(dataset, versions.get(dataset)),
+                    dataset in fold.taken or reading.read(dataset),
+                )
+                for dataset in datasets
+            ),
             key=lambda item: (item.dataset.namespace, item.dataset.name),
         )
     )
@@ -110,12 +119,9 @@ def _used(fold: Fold, root: int) -> set[int]:
     return used
 
 
-def _inputs(fold: Fold, used: set[int]) -> list[Dataset]:
-    found: dict[Dataset, None] = {}
-    for ref in sorted(used):
-        for dataset in fold.leaves.get(ref, ()):
-            found[dataset] = None
-    return list(found)
+def _readings(fold: Fold, used: set[int]) -> list[Dataset]:
+    """What the leaves read, a data set once for each of them."""
+    return [dataset for ref in sorted(used) for dataset in fold.leaves.get(ref, ())]
 
 
 def _targets(fold: Fold, root: int, state: State) -> list[Target]:
@@ -167,6 +173,8 @@ class _Teller:
             available,
             tuple(sorted(issues)),
             target.lifecycle,
+            target.previous,
+            target.written,
         )
 
     def _fill(self, lanes: Lanes) -> tuple[Lanes, bool]:

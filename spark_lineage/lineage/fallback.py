@@ -46,6 +46,10 @@ _WRITERS = {
     "DeleteFromTable": ("table",),
     "ReplaceData": ("table",),
     "WriteDelta": ("table",),
+    "MergeIntoCommand": ("target",),
+    "UpdateCommand": ("target",),
+    "DeleteCommand": ("target",),
+    "CreateDeltaTableCommand": ("table",),
     "CreateViewCommand": ("name",),
     "AlterViewAsCommand": ("name",),
 }

@@ -45,6 +45,8 @@ class Fold:
         self.naming = Naming(record, options)
         #: The data sets that leaves read, by row.
         self.leaves: dict[int, list[Dataset]] = {}
+        #: The data sets that a command reads itself, not by a plan that is scanned.
+        self.taken: set[Dataset] = set()
         self.masking_names = frozenset(name.lower() for name in options.masking_functions)
         self.handlers = [self._handler(shape.name) for shape in record.shapes]
         self.id_position = [shape.position.get("exprId", -1) for shape in record.shapes]

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from spark_lineage.lineage.datasets.subset import either
 from spark_lineage.lineage.model import (
     Availability,
     Input,
@@ -27,20 +28,46 @@ WITHOUT_COLUMNS = "a contribution to this output has no column lineage"
 
 
 def merge(lineages: Sequence[Lineage]) -> Lineage:
-    """Merge the lineages of one action; the first is the action's own (its root's)."""
-    if len(lineages) == 1:
-        return lineages[0]
+    """Merge the lineages of one action; the first is the action's own (its root's).
+
+    Where only nested executions can tell whether an output was written, it was
+    if there are any. An action that wrote none of its outputs read nothing for
+    them either.
+    """
+    own = [output.dataset for output in lineages[0].outputs if output.dataset is not None]
+    if any(dataset.facts.get("maintenance") for dataset in own):
+        # What compaction reads and writes inside is the table itself, in other files.
+        lineages = lineages[:1]
+    merged = lineages[0] if len(lineages) == 1 else _merged(lineages)
+    outputs = tuple(
+        replace(output, written=len(lineages) > 1) if output.written is None else output
+        for output in merged.outputs
+    )
+    idle = bool(outputs) and not any(output.written for output in outputs)
+    return replace(merged, outputs=outputs, inputs=() if idle else merged.inputs)
+
+
+def _merged(lineages: Sequence[Lineage]) -> Lineage:
     outputs = _outputs(lineages)
     inputs: dict[tuple[str, str], Input] = {}
     unknown: Counter[str] = Counter()
     explained: Counter[str] = Counter()
     unexplained: dict[Unexplained, None] = {}
-    for lineage in lineages:
+    # What an inner execution reads by its path is what the action reads as a table.
+    paths = {
+        (namespace, name): (item.dataset.namespace, item.dataset.name)
+        for item in lineages[0].inputs
+        for namespace, name, _ in item.dataset.symlinks
+    }
+    for at, lineage in enumerate(lineages):
         for item in lineage.inputs:
             key = (item.dataset.namespace, item.dataset.name)
             known = inputs.get(key)
-            if known is None or (item.read and not known.read):
-                inputs[key] = item
+            if at and known is None and key in paths:
+                table = inputs[paths[key]]
+                inputs[paths[key]] = replace(table, read=table.read or item.read)
+                continue
+            inputs[key] = item if known is None else _read_by_both(known, item)
         # An inner execution repeats its outer's nodes: the larger count, not the sum.
         for counts, total in ((lineage.unknown_nodes, unknown), (lineage.explained, explained)):
             for name, count in counts.items():
@@ -53,6 +80,21 @@ def merge(lineages: Sequence[Lineage]) -> Lineage:
         unexplained=tuple(unexplained),
         explained=dict(explained),
     )
+
+
+def _read_by_both(one: Input, other: Input) -> Input:
+    """One input of two executions, with the part that those which scanned it read of it."""
+    both = (one, other) if one.read or not other.read else (other, one)
+    told = [item for item in both if item.dataset.facts.get("scanned")] or list(both)
+    facts = {key: fact for key, fact in told[0].dataset.facts.items() if key != "subset"}
+    part = either([item.dataset.facts.get("subset") for item in told])
+    if part is not None:
+        facts["subset"] = part
+    facts.pop("version", None)
+    versions = [item.dataset.facts["version"] for item in both if "version" in item.dataset.facts]
+    if versions and all(version == versions[0] for version in versions):
+        facts["version"] = versions[0]
+    return replace(both[0], dataset=replace(told[0].dataset, facts=facts))
 
 
 def _outputs(lineages: Iterable[Lineage]) -> list[Output]:
@@ -84,6 +126,20 @@ def _same(one: Output, other: Output) -> bool:
 
 
 def _both(outer: Output, inner: Output) -> Output:
+    written = True if inner.written else outer.written
+    if (
+        inner.dataset == outer.dataset
+        and outer.dataset is not None
+        and inner.dataset is not None
+        and inner.dataset.symlinks
+        and (outer.dataset.facts.get("guessed") or not outer.dataset.symlinks)
+    ):
+        # Once the table is made, the catalog tells where it really is.
+        outer = replace(outer, dataset=inner.dataset)
+    return replace(_columns_of_both(outer, inner), written=written)
+
+
+def _columns_of_both(outer: Output, inner: Output) -> Output:
     if not inner.columns or not outer.columns:
         known = outer if outer.columns else inner
         if not known.columns:

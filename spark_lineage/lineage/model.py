@@ -135,7 +135,14 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """What a query writes, or its result where it writes nothing (``dataset`` None)."""
+    """What a query writes, or its result where it writes nothing (``dataset`` None).
+
+    ``lifecycle`` is OpenLineage's word for what becomes of the data set as a
+    whole (CREATE, ALTER, DROP, OVERWRITE, RENAME, TRUNCATE), None for an append;
+    ``previous`` is its namespace and name before a RENAME. ``written`` is False
+    where the command names the data set but left it as it was (IF NOT EXISTS on
+    what exists), None where only its nested executions can tell.
+    """
 
     dataset: Dataset | None
     columns: tuple[OutputColumn, ...] = ()
@@ -143,6 +150,8 @@ class Output:
     availability: Availability = Availability.AVAILABLE
     issues: tuple[str, ...] = ()
     lifecycle: str | None = None
+    previous: tuple[str, str] | None = None
+    written: bool | None = True
 
     def to_dict(self) -> dict[str, Any]:
         """The OUTPUT of ``Lineage.to_dict``."""

@@ -13,7 +13,9 @@ class LineageOptions:
     ``masking_functions``: further functions whose result is masked;
     ``views_as_datasets``: a permanent view is an input of its own;
     ``texts``: whether expression texts are made; ``literals``: whether they show
-    literals (else ``?``).
+    literals (else ``?``); ``namespace_aliases`` and ``namespace_patterns``: what
+    namespaces of data sets are called instead, pairs of old and new, a host or a
+    whole namespace, or a regular expression of one.
     """
 
     dataset_identity: str = "table"
@@ -21,3 +23,5 @@ class LineageOptions:
     views_as_datasets: bool = False
     texts: bool = True
     literals: bool = True
+    namespace_aliases: tuple[tuple[str, str], ...] = ()
+    namespace_patterns: tuple[tuple[str, str], ...] = ()

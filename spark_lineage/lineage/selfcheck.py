@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 from typing import Any, Final
 
 from spark_lineage.lineage.datasets import Naming
+from spark_lineage.lineage.datasets.lakehouse import reader_made
 from spark_lineage.lineage.model import Dataset, Output, Unexplained
 from spark_lineage.plan.node import PlanNode, Record
 
@@ -46,6 +47,7 @@ _BY_ID: Final = frozenset(
     {
         "Aggregate",
         "CollectMetrics",
+        "Expand",
         "Filter",
         "Generate",
         "GlobalLimit",
@@ -129,29 +131,42 @@ class Reading:
             named = PlanNode(self.record, node.refs("relation")[0])
         datasets = self.naming.relation(named)
         self.datasets.update(datasets)
+        made = reader_made(self.record, named)
+        # What a source aggregates itself is no column of its.
+        stored = {self.record.expr_id(ref) for ref in named.output()}
+        remote = self.naming.remote(named)
         for ref in node.output():
             if "__metadata_col" in (self.record.expression(ref).text("metadata") or ""):
                 continue
             expr_id = self.record.expr_id(ref)
+            name = self.record.name(ref)
+            if made is None or name in made or expr_id not in stored:
+                continue
             if expr_id is not None:
-                name = self.record.name(ref)
-                self._columns[expr_id] = [(d.namespace, d.name, name) for d in datasets]
+                if remote is not None:
+                    self._columns[expr_id] = remote.fields(name)
+                else:
+                    self._columns[expr_id] = [(d.namespace, d.name, name) for d in datasets]
 
     def _node(self, node: PlanNode) -> list[int]:
         """Note what a node's expressions refer to; gives the plans of its subqueries."""
         record = self.record
+        reason = frozenset({_REASONS.get(node.class_name, "")})
         if node.class_name == "Union":
             self._positional(node)
         elif node.class_name not in _BY_ID:
             # By position, or into a table: every column of the child counts.
             for child in node.children:
-                self._note_all(record.node(child).output(), _READ)
-        reason = frozenset({_REASONS.get(node.class_name, "")})
+                self._note_all(record.node(child).output(), reason)
         subqueries: list[int] = []
         children = set(node.children)
         for field, raw in node.fields():
             if field == "generatorOutput":
                 # What a generator makes is not what it reads.
+                continue
+            if field == "projections" and isinstance(raw, list):
+                for projection in raw:
+                    self._by_place(node.output(), record.refs(projection), subqueries)
                 continue
             for ref in record.refs(raw):
                 kind = record.shape(ref).kind
@@ -163,6 +178,13 @@ class Reading:
                 else:
                     self._expression(ref, reason, subqueries)
         return subqueries
+
+    def _by_place(self, output: list[int], refs: list[int], subqueries: list[int]) -> None:
+        """Each expression of a projection is read for what the column in its place is."""
+        for own, ref in zip(output, refs, strict=False):
+            expr_id = self.record.expr_id(own)
+            reasons = self._uses.get(expr_id) if expr_id is not None else None
+            self._expression(ref, reasons or _READ, subqueries)
 
     def _named(self, ref: int, subqueries: list[int]) -> None:
         """An expression of a list is read for what its own column is read for."""

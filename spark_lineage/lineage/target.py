@@ -18,3 +18,6 @@ class Target:
     rows: Lanes = field(default_factory=dict)
     issues: frozenset[str] = frozenset()
     lifecycle: str | None = None
+    previous: tuple[str, str] | None = None
+    #: False: named, but left as it was; None: only nested executions can tell.
+    written: bool | None = True

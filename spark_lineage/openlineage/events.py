@@ -20,12 +20,19 @@ class EventBuilder:
 
     ``disabled_facets`` are keys of facets (``sql``, ``sparkLineage_context``, ...)
     that no event shall have. ``sql`` is ``full``, or as
-    :func:`~spark_lineage.openlineage.literals.without_literals` has it.
+    :func:`~spark_lineage.openlineage.literals.without_literals` has it. With
+    ``lineage_facet`` outputs have the explicit ``lineage`` facet too.
     """
 
-    def __init__(self, disabled_facets: Iterable[str] = (), sql: str = "full") -> None:
+    def __init__(
+        self,
+        disabled_facets: Iterable[str] = (),
+        sql: str = "full",
+        lineage_facet: bool = False,
+    ) -> None:
         self._disabled = frozenset(disabled_facets)
         self._sql = sql
+        self._lineage_facet = lineage_facet
 
     def start(self, run: Run, lineage: Lineage | None) -> Event:
         """The START event, at ``run.start_time``; without lineage it is bare."""
@@ -46,17 +53,17 @@ class EventBuilder:
         from openlineage.client import event_v2 as ol
         from openlineage.client.serde import Serde
 
-        from spark_lineage.openlineage import facets
+        from spark_lineage.openlineage import facets, run_facets
 
         event = ol.RunEvent(
             eventType=ol.RunState(state),
-            eventTime=facets.timestamp(at),
+            eventTime=run_facets.timestamp(at),
             producer=PRODUCER,
-            run=ol.Run(runId=run.run_id, facets=self._kept(facets.run_facets(run, lineage))),
+            run=ol.Run(runId=run.run_id, facets=self._kept(run_facets.run_facets(run, lineage))),
             job=ol.Job(
                 namespace=run.job_namespace,
                 name=run.job_name,
-                facets=self._kept(facets.job_facets(run)),
+                facets=self._kept(run_facets.job_facets(run)),
             ),
             inputs=[
                 ol.InputDataset(
@@ -78,7 +85,9 @@ class EventBuilder:
                     name=dataset.name,
                     facets=self._kept(
                         facets.dataset_facets(dataset, output.columns)
-                        | facets.lineage_facets(output)
+                        # Before its end, and after a failure, nothing is known to be changed.
+                        | facets.lineage_facets(output, done=state == "COMPLETE")
+                        | self._explicit(output, lineage)
                     ),
                     outputFacets=self._kept(
                         facets.output_facets(
@@ -96,6 +105,15 @@ class EventBuilder:
         told: Event = Serde.to_dict(event)
         return told if self._sql == "full" else without_literals(told, self._sql)
 
+    def _explicit(self, output: Output, lineage: Lineage | None) -> dict[str, Any]:
+        if not self._lineage_facet or lineage is None:
+            return {}
+        from spark_lineage.openlineage import lineage_facet
+
+        alone = len(_outputs(lineage)) == 1
+        inputs = lineage_facet.feeding(output, _inputs(lineage), alone)
+        return {lineage_facet.LINEAGE_FACET: lineage_facet.lineage_facet(output, inputs)}
+
     def _kept(self, facets: dict[str, Any]) -> dict[str, Any]:
         return {key: facet for key, facet in facets.items() if key not in self._disabled}
 
@@ -109,9 +127,9 @@ def _inputs(lineage: Lineage | None) -> list[Dataset]:
 
 
 def _outputs(lineage: Lineage | None) -> list[list[Output]]:
-    """The outputs that have a name, those of one data set together."""
+    """The outputs that have a name and were written, those of one data set together."""
     groups: dict[Dataset, list[Output]] = {}
     for output in lineage.outputs if lineage else ():
-        if output.dataset is not None:
+        if output.dataset is not None and output.written:
             groups.setdefault(output.dataset, []).append(output)
     return list(groups.values())

@@ -1,4 +1,4 @@
-"""Facets of a run, a job and a data set, from what the engine said.
+"""Facets of a data set, from what the engine said.
 
 Importing this module imports openlineage-python (0.4 to 0.6 s): only the event
 builder does, when it builds its first event.
@@ -7,101 +7,19 @@ builder does, when it builds its first event.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timezone
 from typing import Any
 
 from openlineage.client import facet_v2 as ol
 
-from spark_lineage.lineage.model import Availability, Dataset, Lineage, Output, OutputColumn, Source
-from spark_lineage.openlineage.producer import PRODUCER, schema_url
-from spark_lineage.openlineage.run import ParentRun, Run
+from spark_lineage.lineage.model import Availability, Dataset, Output, OutputColumn, Source
+from spark_lineage.openlineage.column_entries import Entry, entries_of
+from spark_lineage.openlineage.producer import PRODUCER, own_facet
 from spark_lineage.openlineage.types import Field, field_of
-from spark_lineage.version import __version__
 
 Facets = dict[str, Any]
 Identity = tuple[str, str]
 
 COLUMNS_FACET = "sparkLineage_columns"
-QUALITY_FACET = "sparkLineage_quality"
-CONTEXT_FACET = "sparkLineage_context"
-
-# A description is repeated for each source; the whole expression is in our facet once.
-DESCRIPTION_LIMIT = 4_096
-
-
-def timestamp(milliseconds: int) -> str:
-    """Milliseconds since the epoch as an ISO time in UTC, with milliseconds."""
-    seconds, rest = divmod(milliseconds, 1000)
-    moment = datetime.fromtimestamp(seconds, timezone.utc)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
-
-
-def run_facets(run: Run, lineage: Lineage | None) -> Facets:
-    """The facets of the run: engine, parent, error, quality, context."""
-    facets: Facets = {}
-    if run.spark_version:
-        facets["processing_engine"] = ol.processing_engine_run.ProcessingEngineRunFacet(
-            version=run.spark_version,
-            name="spark",
-            openlineageAdapterVersion=__version__,
-            producer=PRODUCER,
-        )
-    if run.parent is not None:
-        facets["parent"] = _parent(run.parent, run.root)
-    if run.error is not None:
-        facets["errorMessage"] = ol.error_message_run.ErrorMessageRunFacet(
-            message=run.error.message,
-            programmingLanguage=run.error.language,
-            stackTrace=run.error.stack,
-            producer=PRODUCER,
-        )
-    quality = quality_of(lineage) | run.quality
-    if quality:
-        facets[QUALITY_FACET] = _own("SparkLineageQualityRunFacet", quality)
-    if run.context:
-        facets[CONTEXT_FACET] = _own("SparkLineageContextRunFacet", run.context)
-    return facets
-
-
-def job_facets(run: Run) -> Facets:
-    """The facets of the job: its type and its SQL text."""
-    facets: Facets = {
-        "jobType": ol.job_type_job.JobTypeJobFacet(
-            processingType="BATCH",
-            integration="SPARK",
-            jobType=run.job_kind,
-            producer=PRODUCER,
-        )
-    }
-    if run.sql:
-        facets["sql"] = ol.sql_job.SQLJobFacet(query=run.sql, dialect="spark", producer=PRODUCER)
-    return facets
-
-
-def quality_of(lineage: Lineage | None) -> Facets:
-    """What the lineage itself says of its quality; empty without lineage."""
-    if lineage is None:
-        return {}
-    outputs = [
-        {
-            **({"namespace": o.dataset.namespace, "name": o.dataset.name} if o.dataset else {}),
-            "availability": o.availability.value,
-            "issues": list(o.issues),
-        }
-        for o in lineage.outputs
-    ]
-    not_read = [
-        {"namespace": item.dataset.namespace, "name": item.dataset.name}
-        for item in lineage.inputs
-        if not item.read
-    ]
-    return {
-        "outputs": outputs,
-        "unknownNodes": dict(sorted(lineage.unknown_nodes.items())),
-        "unexplained": [column.to_dict() for column in lineage.unexplained],
-        "explained": dict(sorted(lineage.explained.items())),
-        "inputsNotRead": not_read,
-    }
 
 
 def dataset_facets(dataset: Dataset, columns: Iterable[OutputColumn] = ()) -> Facets:
@@ -128,6 +46,9 @@ def dataset_facets(dataset: Dataset, columns: Iterable[OutputColumn] = ()) -> Fa
         fact = dataset.facts.get(key)
         if key == "version" and isinstance(fact, (str, int)):
             fact = {"datasetVersion": str(fact)}
+        if key == "dataSource" and isinstance(fact, dict) and ":" not in str(fact.get("uri")):
+            # A namespace such as "file" is no URI.
+            fact = {name: value for name, value in fact.items() if name != "uri"}
         if fact and (facet := _known_fields(facet_class, fact)):
             facets[key] = facet
     return facets
@@ -175,18 +96,22 @@ def output_facets(dataset: Dataset, statistics: dict[str, int] | None) -> Facets
     return facets
 
 
-def lineage_facets(output: Output) -> Facets:
-    """The facets that tell what an output is made of."""
+def lineage_facets(output: Output, done: bool = True) -> Facets:
+    """The facets that tell what an output is made of and, once it is done, what became of it."""
     facets: Facets = {}
     if output.columns or output.indirect:
         facets["columnLineage"] = _column_lineage(output)
     if output.columns:
         facets[COLUMNS_FACET] = _columns(output)
-    if output.lifecycle in _LIFECYCLE:
-        facets["lifecycleStateChange"] = (
-            ol.lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(
-                lifecycleStateChange=_LIFECYCLE[output.lifecycle], producer=PRODUCER
-            )
+    if done and output.lifecycle in _LIFECYCLE:
+        words = ol.lifecycle_state_change_dataset
+        previous = output.previous
+        facets["lifecycleStateChange"] = words.LifecycleStateChangeDatasetFacet(
+            lifecycleStateChange=_LIFECYCLE[output.lifecycle],
+            previousIdentifier=words.PreviousIdentifier(namespace=previous[0], name=previous[1])
+            if previous
+            else None,
+            producer=PRODUCER,
         )
     return facets
 
@@ -197,63 +122,29 @@ _LIFECYCLE = {
 
 
 def _column_lineage(output: Output) -> ol.column_lineage_dataset.ColumnLineageDatasetFacet:
-    """The column lineage; columns of one name (allowed in some sinks) share an entry."""
-    entries: dict[str, _InputFields] = {}
-    for column in output.columns:
-        if column.direct or column.indirect:
-            entry = entries.setdefault(column.name, _InputFields())
-            entry.add(column.direct, column.expression)
-            entry.add(column.indirect, None)
-    whole = _InputFields()
-    whole.add(output.indirect, None)
+    fields, whole = entries_of(output)
     return ol.column_lineage_dataset.ColumnLineageDatasetFacet(
         fields={
-            name: ol.column_lineage_dataset.Fields(inputFields=entry.fields())
-            for name, entry in entries.items()
+            name: ol.column_lineage_dataset.Fields(inputFields=_input_fields(entries))
+            for name, entries in fields.items()
         },
-        dataset=whole.fields() or None,
+        dataset=_input_fields(whole) or None,
         producer=PRODUCER,
     )
 
 
-class _InputFields:
-    """Sources gathered by input column: one entry each, with all that it does."""
-
-    def __init__(self) -> None:
-        self._sources: dict[tuple[str, str, str], dict[Any, dict[str, Any]]] = {}
-
-    def add(self, sources: Iterable[Source], description: str | None) -> None:
-        for source in sources:
-            kinds = self._sources.setdefault((source.namespace, source.name, source.field), {})
-            told = _capped(description) if source.kind.direct else None
-            kinds.setdefault(
-                (source.kind, source.masking, told),
-                {
-                    "type": "DIRECT" if source.kind.direct else "INDIRECT",
-                    "subtype": source.kind.value,
-                    "description": told,
-                    "masking": source.masking,
-                },
-            )
-
-    def fields(self) -> list[ol.column_lineage_dataset.InputField]:
-        return [
-            ol.column_lineage_dataset.InputField(
-                namespace=namespace,
-                name=name,
-                field=field,
-                transformations=[
-                    ol.column_lineage_dataset.Transformation(**told) for told in kinds.values()
-                ],
-            )
-            for (namespace, name, field), kinds in self._sources.items()
-        ]
-
-
-def _capped(expression: str | None) -> str | None:
-    if expression is None or len(expression) <= DESCRIPTION_LIMIT:
-        return expression
-    return expression[: DESCRIPTION_LIMIT - 1] + "…"
+def _input_fields(entries: Iterable[Entry]) -> list[ol.column_lineage_dataset.InputField]:
+    return [
+        ol.column_lineage_dataset.InputField(
+            namespace=entry.namespace,
+            name=entry.name,
+            field=entry.column,
+            transformations=[
+                ol.column_lineage_dataset.Transformation(**told) for told in entry.transformations
+            ],
+        )
+        for entry in entries
+    ]
 
 
 def _columns(output: Output) -> Facets:
@@ -269,32 +160,13 @@ def _columns(output: Output) -> Facets:
         }
         for column in output.columns
     ]
-    return _own(
+    return own_facet(
         "SparkLineageColumnsDatasetFacet", {"columns": told, "via": _views(output.indirect)}
     )
 
 
 def _views(sources: Iterable[Source]) -> list[str]:
     return list(dict.fromkeys(view for source in sources for view in source.via))
-
-
-def _own(facet_class: str, content: Facets) -> Facets:
-    return {"_producer": PRODUCER, "_schemaURL": schema_url(facet_class), **content}
-
-
-def _parent(parent: ParentRun, root: ParentRun | None) -> ol.parent_run.ParentRunFacet:
-    words = ol.parent_run
-    return words.ParentRunFacet(
-        run=words.Run(runId=parent.run_id, facets=None),
-        job=words.Job(namespace=parent.namespace, name=parent.name, facets=None),
-        root=words.Root(
-            run=words.RootRun(runId=root.run_id, facets=None),
-            job=words.RootJob(namespace=root.namespace, name=root.name, facets=None),
-        )
-        if root
-        else None,
-        producer=PRODUCER,
-    )
 
 
 def _fields_of(columns: Iterable[OutputColumn]) -> list[Field]:
@@ -346,4 +218,5 @@ def merged(outputs: list[Output]) -> Output:
         availability=said.pop() if len(said) == 1 else Availability.PARTIAL,
         issues=tuple(dict.fromkeys(issue for output in outputs for issue in output.issues)),
         lifecycle=next((output.lifecycle for output in outputs if output.lifecycle), None),
+        previous=next((output.previous for output in outputs if output.previous), None),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from spark_lineage.version import __version__
 
 PROJECT = "https://github.com/spark-lineage/spark-lineage"
@@ -21,3 +23,8 @@ def schema_url(facet_class: str) -> str:
     of this package keeps pointing to the schema that it was written by.
     """
     return f"{SCHEMA_BASE}/{facet_class}-{SCHEMA_VERSION}.json#/$defs/{facet_class}"
+
+
+def own_facet(facet_class: str, content: dict[str, Any]) -> dict[str, Any]:
+    """A facet of this package's own, with the address of its schema."""
+    return {"_producer": PRODUCER, "_schemaURL": schema_url(facet_class), **content}

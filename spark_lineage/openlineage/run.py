@@ -17,11 +17,39 @@ class ParentRun:
 
 @dataclass(frozen=True)
 class RunError:
-    """Why a run failed: message and stack, both without secrets."""
+    """Why a run failed, or was ``cancelled``: message and stack, both without secrets."""
 
     message: str
     stack: str | None = None
     language: str = "JVM"
+    cancelled: bool = False
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """Where a program's file is kept in git: URLs without credentials."""
+
+    url: str
+    repository: str
+    path: str
+    version: str
+    branch: str | None = None
+    tag: str | None = None
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What people say of jobs and runs in settings: the same for all of an application.
+
+    Tags are ``(key, value, source)``, owners ``(type, name)``, times ISO 8601.
+    """
+
+    job_tags: tuple[tuple[str, str, str | None], ...] = ()
+    run_tags: tuple[tuple[str, str, str | None], ...] = ()
+    owners: tuple[tuple[str, str], ...] = ()
+    nominal_start: str | None = None
+    nominal_end: str | None = None
+    source: SourceLocation | None = None
 
 
 @dataclass(frozen=True)
@@ -33,6 +61,7 @@ class Run:
     ``sparkLineage_context`` and ``sparkLineage_quality`` run facets;
     ``statistics`` maps a data set ``(namespace, name)`` to
     ``{"rows", "bytes", "files"}``, read for inputs and written for outputs.
+    ``plan_hash`` and ``sql_hash`` are the version of the job.
     """
 
     run_id: str
@@ -50,3 +79,6 @@ class Run:
     quality: dict[str, Any] = field(default_factory=dict)
     input_statistics: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
     output_statistics: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
+    plan_hash: str | None = None
+    sql_hash: str | None = None
+    declared: Declared = Declared()

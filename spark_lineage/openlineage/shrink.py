@@ -120,6 +120,8 @@ def _quality_itself(event: Event) -> bool:
 
 _STEPS: dict[str, Callable[[Event], bool]] = {
     "sparkLineage_plan": _facet_of("run", "sparkLineage_plan"),
+    # What it says, columnLineage says too.
+    "lineage": _facet_of_datasets("lineage", "outputs"),
     "columnLineage.description": _descriptions,
     "errorMessage.stackTrace": _stack,
     "sql": _facet_of("job", "sql"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -26,10 +27,17 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         for content in [
             *summary.events(), event(run=90, minute=9, job="odd job/x", outputs=(out,)),
             event(run=91, minute=10, job="tags", outputs=(orders,)),
+            *(_sql(text, number) for number, text in enumerate(("SELECT 1", "SELECT 2"), 92)),
         ]:  # fmt: skip
             sent = httpx.post(f"{found}/api/v1/lineage", json=content, trust_env=False)
             assert sent.status_code == 201
         yield found
+
+
+def _sql(text: str, number: int) -> dict[str, Any]:
+    content = event(run=number, minute=0, job="sql")
+    content["job"]["facets"] = {"sql": {**FACET, "query": text}}
+    return content
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +75,7 @@ def test_tags(client: MarquezClient) -> None:
 
 
 def test_jobs_and_runs(client: MarquezClient) -> None:
-    assert client.list_jobs("jobs")["totalCount"] == 8
+    assert client.list_jobs("jobs")["totalCount"] == 9
     job = client.get_job("jobs", summary.INSERT)
     assert {one["name"].rpartition(".")[2] for one in job["inputs"]} == {"orders", "customers"}
     assert [one["name"] for one in job["outputs"]] == [TABLE]
@@ -76,6 +84,19 @@ def test_jobs_and_runs(client: MarquezClient) -> None:
     assert (run["id"], run["durationMs"]) == (run_id(3), 60_000)
     assert client.get_job_run(run_id(3))["id"] == run_id(3)
     assert client.get_job("jobs", "odd job/x")["name"] == "odd job/x"
+
+
+def test_job_versions(client: MarquezClient, url: str) -> None:
+    def get(path: str) -> Any:
+        return httpx.get(f"{url}/api/v1/namespaces/jobs/jobs/{path}", trust_env=False).json()
+
+    told = get("sql/versions")
+    assert (told["totalCount"], len({one["version"] for one in told["versions"]})) == (2, 2)
+    assert client.get_job("jobs", "sql")["currentVersion"] in {
+        one["version"] for one in told["versions"]
+    }
+    assert get("sql/versions/" + told["versions"][1]["version"]) == told["versions"][1]
+    assert get("report/versions")["versions"] == []
 
 
 def test_column_lineage(client: MarquezClient) -> None:
@@ -118,5 +139,5 @@ def test_lineage_search_events_and_stats(client: MarquezClient, url: str) -> Non
     assert get("/search", q="customer_summary")["results"][0]["type"] == "DATASET"  # type: ignore[index]
     assert client.list_events(limit=3)["events"][0]["job"]["name"] == "tags"
     hours = get("/stats/lineage-events", period="DAY")
-    assert sum(hour["complete"] for hour in hours) == 8  # type: ignore[attr-defined]
+    assert sum(hour["complete"] for hour in hours) == 10  # type: ignore[attr-defined]
     assert get(f"/jobs/runs/{run_id(3)}/facets", type="run")["runId"] == run_id(3)  # type: ignore[index]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
-from spark_lineage.collector import alarms, checks, maintenance, operations, overrides
+from spark_lineage.collector import checks, maintenance, maps, operations, overrides
 from spark_lineage.collector.graph import Bounds
 from spark_lineage.collector.intake import MalformedError
+from spark_lineage.collector.resolve import column as find_column
 from spark_lineage.collector.service import Collector
-from spark_lineage.errors import ConfigError
 from tests.collector import summary
 from tests.collector.build import FACET, Json, dataset, edges, event, schema, take, writes
+from tests.collector.test_identity import renamed
 
 
 def failing() -> list[Json]:
@@ -129,6 +127,67 @@ def test_a_removed_edge_is_left_out_of_every_answer(collector: Collector) -> Non
     assert reached(collector, "s", "x") == ["t.a", "t.b"]
 
 
+def marks(answer: Json) -> list[str | None]:
+    """Who said what of the sources of the asked column."""
+    found = []
+    for step in answer["nodes"][0]["steps"]:
+        for one in step["direct"]:
+            said = one["override"]
+            found.append(None if said is None else f"{said['action']} by {said['by']}")
+    return sorted(found, key=str)
+
+
+def test_what_people_said_is_shown_on_the_edges(collector: Collector) -> None:
+    content = writes("t", {"a": ["IDENTITY s.x", "IDENTITY s.y"]}, ["FILTER s.z"], run=1, minute=1)
+    take(collector, content)
+    confirmed = collector.change(overrides.put, override("CONFIRM", "t.a", "s.x", "IDENTITY"))
+    rows = override("CONFIRM", "t.a", "s.z", "FILTER") | {"column": None}
+    collector.change(overrides.put, rows)
+    added = collector.change(overrides.put, override("ADD", "t.a", "r.q"))
+    take(collector, {**content, "eventTime": "2026-01-01T00:09:00Z"})
+
+    def asked() -> Json:
+        return collector.explain_column("t", "a", None, Bounds())
+
+    assert marks(asked()) == ["ADD by ann", "CONFIRM by ann", None]
+    by_job = {s["job"]["name"]: s for s in asked()["nodes"][0]["steps"]}
+    (row,) = by_job["make_t"]["rows"]
+    assert row["override"]["action"] == "CONFIRM"
+    assert row["override"]["reason"] == "seen in the code"
+    (column,) = collector.explain_dataset("t", None)["columns"]
+    shown = {o["override"] is not None for s in column["steps"] for o in s["direct"]}
+    assert shown == {True, False}
+    hit = collector.impact("s", "x", None, Bounds())["columns"][0]
+    assert hit["override"]["number"] == confirmed["number"]
+    with collector.database.read() as connection:
+        start = find_column(connection, "t", "a")
+        told = maps.around(connection, start, Bounds(), "up", None)
+    assert sorted(str(e["override"] and e["override"]["action"]) for e in told["column_edges"]) == [
+        "ADD", "CONFIRM", "CONFIRM", "None",
+    ]  # fmt: skip
+    for one in (confirmed, added):
+        collector.change(overrides.undo, one["number"], "bob")
+    assert marks(asked()) == [None, None]
+
+
+def test_a_confirmation_follows_a_rename(collector: Collector) -> None:
+    take(collector, writes("t", {"a": ["IDENTITY s.x"]}, run=1, minute=1))
+    collector.change(overrides.put, override("CONFIRM", "t.a", "s.x", "IDENTITY"))
+    take(collector, {**renamed("s", "moved", run=2, minute=2), "eventTime": "2100-01-01T00:00:00Z"})
+    answer = collector.explain_column("t", "a", None, Bounds())
+    assert [s["dataset"] for s in answer["sources"]] == ["moved"]
+    assert marks(answer) == ["CONFIRM by ann"]
+
+
+def test_an_edge_between_data_sets_as_wholes(collector: Collector) -> None:
+    take(collector, writes("t", {"a": ["IDENTITY s.x"]}, run=1, minute=1))
+    rows = override("ADD", "t.a", "r.q", "FILTER") | {"column": "", "from_column": ""}
+    told = collector.change(overrides.put, rows)
+    assert (told["column"], told["source"]["column"]) == (None, None)
+    collector.change(overrides.undo, told["number"], "ann")
+    assert edges(collector) == {"t.a < IDENTITY s.x"}
+
+
 def test_samples_and_their_accuracy(summarised: Collector) -> None:
     drawn = summarised.change(operations.draw, 4, 7)
     assert len(drawn["edges"]) == 4
@@ -151,53 +210,6 @@ def test_wilson_s_interval() -> None:
     assert operations.wilson(81, 263) == pytest.approx([0.2553, 0.3662], abs=1e-4)
     assert operations.wilson(0, 20) == pytest.approx([0.0, 0.1611], abs=1e-4)
     assert operations.wilson(0, 0) is None
-
-
-def test_health(summarised: Collector) -> None:
-    told = summarised.ask(operations.health, 0, 1 << 52)
-    by_job = {one["job"]["name"]: one for one in told["jobs"]}
-    assert by_job[summary.INSERT]["coverage"] == 1.0
-    assert (by_job["export"]["coverage"], by_job["export"]["unavailable"]) == (0.0, 1)
-    # Four of five outputs have column lineage.
-    assert told["coverage"] == 0.8
-    assert summarised.ask(operations.health, 0, 1)["jobs"] == []
-
-
-def test_alarms_tell_a_webhook_what_changed() -> None:
-    got: list[Json] = []
-
-    class Hook(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(204)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Hook)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        totals = {"coverage": 0.95, "quarantined": 0}
-        url = f"http://127.0.0.1:{server.server_port}/"
-        rules = [alarms.rule("coverage < 0.9"), alarms.rule("quarantined>0")]
-        watch = alarms.Alarms(rules, lambda: totals, url)
-        assert watch.look() == []
-        totals["coverage"] = 0.5
-        assert watch.look() == [{"alarm": "coverage<0.9", "state": "ringing", "value": 0.5}]
-        assert watch.look() == []
-        totals["coverage"] = 0.9
-        watch.look()
-        assert [one["alarms"][0]["state"] for one in got] == ["ringing", "over"]
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-    assert not alarms.post("http://127.0.0.1:9/", {})
-    for text in ("coverage", "nothing<1", "coverage=1"):
-        with pytest.raises(ConfigError, match="--alarm"):
-            alarms.rule(text)
 
 
 def test_raw_events_go_and_the_graph_stays(summarised: Collector) -> None:

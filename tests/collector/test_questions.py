@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
-from spark_lineage.collector import history, maps, questions, times
+from spark_lineage.collector import history, maps, questions, schema_change, times
 from spark_lineage.collector.graph import Bounds
 from spark_lineage.collector.resolve import column, dataset
+from spark_lineage.collector.schema_diff import Field
 from spark_lineage.collector.service import Collector
 from tests.collector import summary
 from tests.collector.build import FACET, Json, at, event, run_id, schema, source, take, writes
@@ -119,7 +121,8 @@ def test_a_proposed_schema(collector: Collector) -> None:
     )
 
     def ask(*fields: tuple[str, str | None]) -> Json:
-        return collector.of_dataset(questions.change, "people", None, list(fields), Bounds())
+        wanted = [Field(*one) for one in fields]
+        return collector.of_dataset(schema_change.proposed, "people", None, wanted, Bounds())
 
     same = ask(("mail", None), ("age", None))
     assert (same["breaking"], same["changes"], same["star_readers"]) == (False, [], [])
@@ -140,7 +143,7 @@ def test_types_of_a_proposed_schema(collector: Collector) -> None:
         writes("u", {"b": ["IDENTITY t.a"]}, run=2),
     )
     for kind, changed in (("DECIMAL(4, 2)", []), ("string", ["a"]), (None, [])):
-        told = collector.of_dataset(questions.change, "t", None, [("a", kind)], Bounds())
+        told = collector.of_dataset(schema_change.proposed, "t", None, [Field("a", kind)], Bounds())
         assert [one["column"] for one in told["changes"]] == changed
 
 
@@ -162,6 +165,23 @@ def test_what_a_read_saw(collector: Collector) -> None:
         assert [w["run"] for w in told["writes"]] == [run_id(n) for n in runs]
         assert told["complete"]
     assert collector.of_dataset(questions.seen_by, "t", None, when(0))["writes"] == []
+
+
+def test_a_run_tells_which_writes_it_read(collector: Collector) -> None:
+    read = {"job": "r", "run": 9, "inputs": ("t",)}
+    take(
+        collector,
+        change("OVERWRITE", 1, 1), change("OVERWRITE", 2, 3),
+        event(run=3, minute=4, job="w", outputs=("t",)),
+        event("START", minute=5, **read), event("COMPLETE", minute=8, **read),
+        # Written while it read: it had begun before.
+        change("OVERWRITE", 4, 6),
+    )  # fmt: skip
+    told = collector.ask(questions.audit, run_id(9))
+    assert told is not None
+    (saw,) = [one["saw"] for one in told["inputs"]]
+    assert [w["run"] for w in saw["writes"]] == [run_id(3), run_id(2)]
+    assert (saw["complete"], saw["truncated"]) == (True, False)
 
 
 def test_search(summarised: Collector) -> None:
@@ -219,10 +239,79 @@ def test_folding_joins_the_ends(collector: Collector) -> None:
     )
     with collector.database.read() as connection:
         start = column(connection, "s", "x")
-        told = maps.around(connection, start, Bounds(), "down", "^tmp_")
+        told = maps.around(connection, start, Bounds(), "down", re.compile("^tmp_"))
     assert [(c["dataset"], c["column"]) for c in told["columns"]] == [("s", "x"), ("t", "b")]
     (edge,) = told["column_edges"]
     assert (edge["type"], edge["masking"], told["folded"]) == ("AGGREGATION", True, 2)
+
+
+def test_folding_in_impact_and_explain(collector: Collector) -> None:
+    take(
+        collector,
+        writes("tmp_1", {"a": ["IDENTITY s.x"]}, run=1),
+        writes("tmp_2", {"a": ["IDENTITY tmp_1.a"]}, run=2),
+        writes("t", {"b": ["AGGREGATION tmp_2.a"]}, run=3),
+        writes("u", {"c": ["IDENTITY t.b"]}, run=4),
+        writes("tmp_3", {"c": ["IDENTITY u.c"]}, run=5),
+    )
+    fold = re.compile("^tmp_")
+    answer = collector.impact("s", "x", None, Bounds(), fold=fold)
+    assert [(c["dataset"], c["through"]["dataset"], c["distance"]) for c in answer["columns"]] == [
+        ("t", "s", 3), ("u", "t", 4),
+    ]  # fmt: skip
+    assert [d["dataset"] for d in answer["datasets"]] == ["t", "u"]
+    assert [j["job"]["name"] for j in answer["jobs"]] == ["make_t", "make_u"]
+    assert answer["folded"] == 3
+    answer = collector.explain_column("u", "c", None, Bounds(), fold=fold)
+    assert [(s["dataset"], s["kinds"][0]["type"]) for s in answer["sources"]] == [
+        ("t", "IDENTITY"), ("s", "AGGREGATION"),
+    ]  # fmt: skip
+    assert [(n["dataset"], n["folded"]) for n in answer["nodes"]] == [
+        ("u", False), ("t", False), ("tmp_2", True), ("tmp_1", True), ("s", False),
+    ]  # fmt: skip
+    # What is asked of is never folded.
+    assert collector.impact("tmp_1", "a", None, Bounds(), fold=fold)["columns"][0]["dataset"] == "t"
+
+
+def viewed(table: str, columns: dict[str, list[str]], run: int, **views: list[str]) -> Json:
+    """A write that tells for each column the views that it was read through."""
+    facts = [
+        {"name": name, "type": "IDENTITY", "origin": "INPUT_FIELDS", "availability": "AVAILABLE",
+         "via": views.get(name, [])}
+        for name in columns
+    ]  # fmt: skip
+    own = {"sparkLineage_columns": {**FACET, "columns": facts, "via": views.get("all", [])}}
+    rows = [f"FILTER {columns[next(iter(columns))][0].partition(' ')[2].partition('.')[0]}.f"]
+    return writes(table, columns, rows, run=run, own=own)
+
+
+def test_only_through_a_view(collector: Collector) -> None:
+    take(
+        collector,
+        viewed("t", {"a": ["IDENTITY s.x"], "b": ["IDENTITY s.y"]}, 1, a=["cat.db.v"]),
+        viewed("u", {"c": ["IDENTITY t.a", "IDENTITY t.b"]}, 2),
+        viewed("w", {"d": ["IDENTITY s.x"]}, 3, all=["cat.db.v"], d=["cat.db.v"]),
+    )
+    values = Bounds(values_only=True)
+
+    def down(column: str, view: str | None, bounds: Bounds = values) -> set[str]:
+        answer = collector.impact("s", column, None, bounds, view=view)
+        return {f"{c['dataset']}.{c['column']}" for c in answer["columns"]}
+
+    assert down("x", None) == {"t.a", "u.c", "w.d"}
+    # What comes after the view is through it, too.
+    for name in ("v", "db.v", "CAT.DB.V", "`cat`.`db`.`v`"):
+        assert down("x", name) == {"t.a", "u.c", "w.d"}
+    assert down("y", "v") == set()
+    assert down("x", "other") == down("x", "b.v") == set()
+    # The rows of `w` are read through the view as well; those of `t` are not said to be.
+    assert down("f", "v", Bounds(depth=1)) == {"w.d"}
+    answer = collector.explain_column("u", "c", None, values, view="v")
+    assert {(s["dataset"], s["column"]) for s in answer["sources"]} == {("t", "a"), ("s", "x")}
+    with collector.database.read() as connection:
+        start = column(connection, "s", "x")
+        told = maps.around(connection, start, values, "down", None, "v")
+    assert {d["dataset"] for d in told["datasets"]} == {"s", "t", "u", "w"}
 
 
 def test_only_some_kinds(summarised: Collector) -> None:
@@ -251,6 +340,29 @@ def test_job_versions_by_the_text_of_the_query(collector: Collector) -> None:
     take(collector, of("SELECT 1", 1), of("SELECT  1\n", 2), of("SELECT 2", 3), of("SELECT 1", 4))
     told = [(v["first_seen"][:16], v["last_seen"][:16]) for v in collector.graph()["job_versions"]]
     assert sorted(told) == [(at(1)[:16], at(4)[:16]), (at(3)[:16], at(3)[:16])]
+
+
+def test_job_versions_by_the_hash_of_the_plan(collector: Collector) -> None:
+    def of(text: str, run: int, **told: str) -> Json:
+        content = event(run=run, minute=run)
+        version = {"sparkLineage_version": {**FACET, **told}} if told else {}
+        content["job"]["facets"] = {"sql": {**FACET, "query": text}, **version}
+        return content
+
+    take(
+        collector,
+        # The same plan of another text; then another plan; then only the text's hash.
+        of("SELECT 1", 1, planHash="p1", sqlHash="s1"),
+        of("select 1", 2, planHash="p1", sqlHash="s2"),
+        of("select 1", 3, planHash="p2", sqlHash="s2"),
+        of("select 1", 4, sqlHash="s2"),
+        of("select 1 -- no more", 5, sqlHash="s2"),
+    )
+    told = {
+        (v["source"], v["first_seen"][14:16], v["last_seen"][14:16])
+        for v in collector.graph()["job_versions"]
+    }
+    assert told == {("plan", "01", "02"), ("plan", "03", "03"), ("sql", "04", "05")}
 
 
 def test_an_unchanged_schema_makes_no_new_version(collector: Collector) -> None:

@@ -62,5 +62,6 @@ def dataset_name(namespace: str, name: str) -> str:
         return "path:" + name.rsplit("/", 1)[-1]
     if namespace.startswith("derby:"):
         database = namespace.rsplit(":", 1)[-1]
+        name = name.removeprefix("APP.")
         return f"dv2.{name}" if database == "dv2" else f"jdbc:{database}.{name}"
     return name.removeprefix("default.")

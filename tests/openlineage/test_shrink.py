@@ -36,6 +36,7 @@ def dropped(told):
 def test_the_order_is_stated():
     assert ORDER == (
         "sparkLineage_plan",
+        "lineage",
         "columnLineage.description",
         "errorMessage.stackTrace",
         "sql",

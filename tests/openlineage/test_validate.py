@@ -85,7 +85,7 @@ def test_shipped_schemas_are_schemas_at_their_urls():
     import jsonschema
 
     files = sorted(package.SCHEMAS.glob("*.json"))
-    assert len(files) == 3
+    assert len(files) == 4
     for file in files:
         document = json.loads(file.read_text(encoding="utf-8"))
         jsonschema.Draft202012Validator.check_schema(document)

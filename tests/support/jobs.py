@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,7 @@ class Jobs:
         environment: dict[str, str] | None = None,
         timeout: float = 150,
         plugin: bool = True,
+        jars: Sequence[Path] = (),
     ) -> Finished:
         """Run a script through spark-submit; a setting of None is left out."""
         from spark_lineage.agent import jar
@@ -101,8 +103,9 @@ class Jobs:
             settings["spark.plugins"] = PLUGIN
         settings.update(conf or {})
         command = [self.tool("spark-submit")]
-        if plugin:
-            command += ["--jars", str(jar.path())]
+        both = [*([jar.path()] if plugin else []), *jars]
+        if both:
+            command += ["--jars", ",".join(map(str, both))]
         for key, value in settings.items():
             if value is not None:
                 command += ["--conf", f"{key}={value}"]

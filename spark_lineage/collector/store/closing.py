@@ -15,6 +15,21 @@ _edges = schema.edges
 _definition_edges = schema.definition_edges
 
 
+def close_all(connection: Connection, places: set[tuple[int, int]]) -> None:
+    """The same for all that jobs ever made some outputs of, as pairs of a job and an output."""
+    outputs = {output for _, output in places}
+    open_ones: dict[tuple[int, int], list[bool]] = defaultdict(list)
+    query = "SELECT job_id, output_id, closed FROM definitions WHERE output_id "
+    for job, output, closed in rows.fetched(connection, query, outputs):
+        open_ones[job, output].append(closed is None)
+    query = "SELECT DISTINCT job_id, output_id FROM edges WHERE closed IS NOT NULL AND output_id "
+    shut = {(job, output) for job, output in rows.fetched(connection, query, outputs)}
+    for place in sorted(places):
+        # Where there is one definition, nothing can close it.
+        if open_ones[place] not in ([], [True]) or place in shut:
+            close(connection, *place)
+
+
 def close(connection: Connection, job: int, output: int) -> None:
     """Set what is closed, and since when, of all that the job ever made this output of."""
     found = connection.execute(

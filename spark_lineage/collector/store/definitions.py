@@ -8,17 +8,18 @@ says something closes what it no longer has; nothing else ever closes an edge.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, union, update
+from sqlalchemy import Connection, delete, insert, select, union
 
 from spark_lineage.collector import kinds
 from spark_lineage.collector.model import canonical, digest
 from spark_lineage.collector.store import closing, rows, schema
+from spark_lineage.collector.store.batch import Batch, Claim
 from spark_lineage.collector.store.names import Identity, Names
 
-_claims = schema.claims
 _definitions = schema.definitions
 _edges = schema.edges
 _definition_edges = schema.definition_edges
@@ -29,127 +30,177 @@ class Pending:
     """What is to be brought up to date once, for all events of a transaction."""
 
     runs: set[int] = field(default_factory=set)
-    seen: set[int] = field(default_factory=set)
-    places: set[tuple[int, int]] = field(default_factory=set)
 
-    def settle(self, connection: Connection, names: Names) -> None:
+    def settle(self, batch: Batch) -> None:
         """Bring it up to date."""
-        for run in sorted(self.runs):
-            _settle_run(connection, names, run, self)
+        connection = batch.connection
+        runs = sorted(self.runs)
         self.runs.clear()
-        for definition in sorted(self.seen):
-            see(connection, definition)
-        for job, output in sorted(self.places):
-            closing.close(connection, job, output)
-        self.seen.clear()
-        self.places.clear()
+        batch.read_runs(runs)
+        batch.read_claims(runs)
+        batch.flush()
+        told = _Told(batch, runs)
+        seen: set[int] = set()
+        places: set[tuple[int, int]] = set()
+        for run in runs:
+            for claim in batch.claims(run).values():
+                _Claim(batch, batch.run_by_id(run), claim, told).settle(seen, places)
+        batch.flush()
+        see(connection, seen)
+        closing.close_all(connection, places)
 
 
-def settle(connection: Connection, names: Names, run: int) -> None:
-    """Derive again what the run's claims define, and what they open and close."""
-    Pending({run}).settle(connection, names)
+def settle(connection: Connection, names: Names, runs: Iterable[int]) -> None:
+    """Derive again what the runs' claims define, and what they open and close."""
+    every = set(runs)
+    if every:
+        Pending(every).settle(Batch(connection, names=names))
 
 
-def _settle_run(connection: Connection, names: Names, run: int, pending: Pending) -> None:
-    stands = connection.execute(select(schema.runs).where(schema.runs.c.id == run)).one()
-    claims = connection.execute(
-        select(_claims, schema.parts.c.hash, schema.parts.c.body)
-        .outerjoin(schema.parts, schema.parts.c.id == _claims.c.part_id)
-        .where(_claims.c.run_id == run)
-    ).all()
-    if not claims:
-        return
-    inputs = _inputs(connection, run)
-    for claim in claims:
-        _Claim(connection, names, stands, claim, inputs).settle(pending)
+class _Part(NamedTuple):
+    """What must be known of a part to find the definition that it makes."""
+
+    sources: frozenset[Identity]
+    # Stated of this output alone: what else the run read did not feed it.
+    inputs: tuple[Identity, ...] | None
+    edges: bool
+    columns: bool
+    whole: bool
 
 
-def _inputs(connection: Connection, run: int) -> list[Identity]:
-    table = schema.names
-    query = (
-        select(table.c.namespace, table.c.name)
-        .join(schema.run_inputs, schema.run_inputs.c.name_id == table.c.id)
-        .where(schema.run_inputs.c.run_id == run)
+_NO_PART = _Part(frozenset(), None, False, False, True)
+# By the part's hash, of which it is made: true for ever and in each database.
+_parts: dict[str, _Part] = {}
+_MOST_PARTS = 20_000
+
+
+def _read_part(body: dict[str, Any]) -> _Part:
+    edges, own = body.get("edges") or (), body.get("inputs")
+    return _Part(
+        frozenset((edge["namespace"], edge["name"]) for edge in edges),
+        None if own is None else tuple(sorted((namespace, name) for namespace, name in own)),
+        bool(edges),
+        bool(body.get("columns")),
+        # What is known only in part says nothing of the rest.
+        body.get("availability") in (None, "AVAILABLE"),
     )
-    return sorted((row.namespace, row.name) for row in connection.execute(query))
 
 
-def time_of_run(run: Any) -> int:
+class _Told:
+    """What the claims of some runs say and read, and the definitions that there are."""
+
+    def __init__(self, batch: Batch, runs: list[int]) -> None:
+        self._connection = batch.connection
+        claims = [claim for run in runs for claim in batch.claims(run).values()]
+        self.parts: dict[str | None, _Part] = {None: _NO_PART}
+        unknown: dict[int, str] = {}
+        for claim in claims:
+            if claim.part_hash is not None and claim.part_id is not None:
+                known = _parts.get(claim.part_hash)
+                if known is None:
+                    unknown[claim.part_id] = claim.part_hash
+                else:
+                    self.parts[claim.part_hash] = known
+        query = "SELECT hash, body FROM parts WHERE id "
+        if len(_parts) > _MOST_PARTS:
+            _parts.clear()
+        for key, body in rows.fetched(self._connection, query, unknown):
+            self.parts[key] = _parts[key] = _read_part(json.loads(body))
+        writing = [run for run in runs if batch.claims(run)]
+        read = {name for run in writing for name in batch.inputs(run)}
+        identities = batch.names.identities(read)
+        self.inputs = {
+            run: tuple(sorted(identities[name] for name in batch.inputs(run))) for run in writing
+        }
+        every = set(identities.values())
+        every.update(one for part in self.parts.values() for one in part.sources)
+        every.update(one for part in self.parts.values() for one in part.inputs or ())
+        ids = batch.names.ids(every)
+        batch.names.meanings({ids[one] for one in every}.union(claim.name_id for claim in claims))
+        self.definitions: dict[tuple[int, int, str], int] = {}
+        outputs = {
+            batch.names.dataset(claim.name_id, time_of_run(batch.run_by_id(claim.run_id)))
+            for claim in claims
+        }
+        query = "SELECT job_id, output_id, hash, id FROM definitions WHERE output_id "
+        for job, output, key, number in rows.fetched(self._connection, query, outputs):
+            self.definitions[job, output, key] = number
+
+
+def time_of_run(run: dict[str, Any]) -> int:
     """The time at which what a run says holds."""
-    return int(run.last if run.ended is None else run.ended)
+    return int(run["last"] if run["ended"] is None else run["ended"])
 
 
 class _Claim:
     """What one run says of one output, on the way to its definition."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        names: Names,
-        run: Row[Any],
-        claim: Row[Any],
-        inputs: list[Identity],
-    ) -> None:
-        self._connection = connection
-        self._names = names
+    def __init__(self, batch: Batch, run: dict[str, Any], claim: Claim, told: _Told) -> None:
+        self._connection = batch.connection
+        self._names = batch.names
         self._run = run
         self._claim = claim
-        self._inputs = inputs
-        self._part: dict[str, Any] = json.loads(claim.body) if claim.body else {}
-        self._stated = self._part.get("edges") or []
-        self._sources = {(edge["namespace"], edge["name"]) for edge in self._stated}
-        own = self._part.get("inputs")
-        if own is not None:
-            # Stated of this output alone: what else the run read did not feed it.
-            self._inputs = sorted((namespace, name) for namespace, name in own)
-        inputs = self._inputs
+        self._told = told
+        self._said = told.parts[claim.part_hash]
+        own = self._said.inputs
+        self._inputs = told.inputs[run["id"]] if own is None else own
         self._time = time_of_run(run)
-        ids = names.ids(self._sources.union(inputs))
-        names.meanings([*(ids[one] for one in self._sources.union(inputs)), claim.name_id])
-        self._output = names.dataset(claim.name_id, self._time)
+        self._output = self._names.dataset(claim.name_id, self._time)
 
-    def settle(self, pending: Pending) -> None:
-        run, claim, part = self._run, self._claim, self._part
+    def settle(self, seen: set[int], places: set[tuple[int, int]]) -> None:
+        run, claim, part = self._run, self._claim, self._said
         definition = self._definition()
-        succeeded = run.state in ("COMPLETE", "DECLARED")
-        known = bool(self._stated or part.get("columns"))
-        told = bool(self._inputs or self._stated) or part.get("inputs") is not None
-        whole = part.get("availability") in (None, "AVAILABLE")
-        new = {
-            "job_id": run.job_id,
-            "output_id": self._output,
-            "definition_id": definition,
-            "time": self._time,
-            # What is known only in part says nothing of the rest.
-            "closes_columns": succeeded and known and whole,
-            "closes_datasets": succeeded and told,
-        }
-        if all(getattr(claim, name) == value for name, value in new.items()):
+        succeeded = run["state"] in ("COMPLETE", "DECLARED")
+        told = bool(self._inputs) or part.edges or part.inputs is not None
+        new = (
+            run["job_id"],
+            self._output,
+            definition,
+            self._time,
+            succeeded and (part.edges or part.columns) and part.whole,
+            succeeded and told,
+        )
+        old = (
+            claim.job_id,
+            claim.output_id,
+            claim.definition_id,
+            claim.time,
+            claim.closes_columns,
+            claim.closes_datasets,
+        )
+        if new == old:
             return
-        connection = self._connection
-        connection.execute(update(_claims).where(_claims.c.id == claim.id).values(**new))
-        pending.seen.update(one for one in (claim.definition_id, definition) if one is not None)
-        pending.places.add((run.job_id, self._output))
-        if claim.job_id is not None:
-            pending.places.add((claim.job_id, claim.output_id))
+        claim.job_id, claim.output_id, claim.definition_id, claim.time = new[:4]
+        claim.closes_columns, claim.closes_datasets = new[4:]
+        claim.changed = True
+        seen.update(one for one in (old[2], definition) if one is not None)
+        places.add((run["job_id"], self._output))
+        if old[0] is not None and old[1] is not None:
+            places.add((old[0], old[1]))
 
     def _definition(self) -> int:
-        inputs = self._inputs
+        inputs, names = self._inputs, self._names
         # Where a name meant other things at other times, equal texts are not equal lineage.
-        ids = self._names.ids([])
+        ids = names.ids([])
+        meanings = names.meanings([])
         meant = sorted(
-            (*one, self._names.dataset_since(ids[one], self._time))
-            for one in self._sources.union(inputs)
-            if len(self._names.meanings([ids[one]])[ids[one]]) > 1
+            (*one, names.dataset_since(ids[one], self._time))
+            for one in self._said.sources.union(inputs)
+            if len(meanings[ids[one]]) > 1
         )
-        key = digest(self._claim.hash, canonical(inputs), *([canonical(meant)] if meant else []))
-        job, output = self._run.job_id, self._output
-        where = (_definitions.c.job_id == job, _definitions.c.output_id == output)
-        query = select(_definitions.c.id).where(*where, _definitions.c.hash == key)
-        found = self._connection.scalar(query)
+        more = [canonical(meant)] if meant else []
+        key = digest(self._claim.part_hash, canonical(inputs), *more)
+        job, output = self._run["job_id"], self._output
+        found = self._told.definitions.get((job, output, key))
         if found is not None:
-            return int(found)
+            return found
+        parts = schema.parts
+        text = self._connection.scalar(
+            select(parts.c.body).where(parts.c.id == self._claim.part_id)
+        )
+        self._part: dict[str, Any] = json.loads(text) if text else {}
         part = self._part
+        self._stated = part.get("edges") or []
         row = {
             "job_id": job,
             "output_id": output,
@@ -159,13 +210,13 @@ class _Claim:
             "detail": canonical({name: part.get(name) or [] for name in ("issues", "via")}),
         }
         made = self._connection.execute(insert(_definitions).returning(_definitions.c.id), row)
-        definition = int(made.scalar_one())
+        definition = self._told.definitions[job, output, key] = int(made.scalar_one())
         self._fill(definition)
         return definition
 
     def _fill(self, definition: int) -> None:
         part, stated, output = self._part, self._stated, self._output
-        every = self._sources.union(self._inputs)
+        every = self._said.sources.union(self._inputs)
         ids = self._names.ids([])
         datasets = {one: self._names.dataset(ids[one], self._time) for one in every}
         table_level = kinds.INPUT if stated or part.get("columns") else kinds.DATASET
@@ -183,7 +234,7 @@ class _Claim:
             ends[end] = min(edge["description"] or "", ends.get(end) or "￿") or None
         for one in every:
             ends[columns[output, None], columns[datasets[one], None], table_level, False] = None
-        _link(self._connection, definition, self._run.job_id, output, ends)
+        _link(self._connection, definition, self._run["job_id"], output, ends)
         described = [
             {
                 "definition_id": definition,
@@ -231,20 +282,24 @@ def _link(
         connection.execute(insert(_definition_edges), links)
 
 
-def see(connection: Connection, definition: int) -> None:
-    """Set when a definition was first and last claimed; one that no run claims any more goes."""
-    where = _claims.c.definition_id == definition
-    # Two statements: each is one look into the index, both in one would be a scan.
-    first = connection.scalar(select(func.min(_claims.c.time)).where(where))
-    last = connection.scalar(select(func.max(_claims.c.time)).where(where))
-    if first is None:
-        forget(connection, [definition])
-        return
-    connection.execute(
-        update(_definitions)
-        .where(_definitions.c.id == definition)
-        .values(first_seen=first, last_seen=last)
-    )
+def see(connection: Connection, definitions: Iterable[int]) -> None:
+    """Set when each was first and last claimed; one that no run claims any more goes."""
+    # Two looks into the index: least and greatest in one would be a scan.
+    query = """
+        SELECT d.id, d.first_seen, d.last_seen,
+               (SELECT min(c.time) FROM claims c WHERE c.definition_id = d.id),
+               (SELECT max(c.time) FROM claims c WHERE c.definition_id = d.id)
+        FROM definitions d WHERE d.id """
+    gone: list[int] = []
+    changed: list[tuple[int, int, int]] = []
+    for number, first, last, least, greatest in rows.fetched(connection, query, definitions):
+        if least is None:
+            gone.append(number)
+        elif (first, last) != (least, greatest):
+            changed.append((least, greatest, number))
+    rows.change(connection, _definitions, ("first_seen", "last_seen"), ("id",), changed)
+    if gone:
+        forget(connection, gone)
 
 
 def forget(connection: Connection, definitions: list[int]) -> None:

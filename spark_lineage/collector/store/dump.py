@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, select, union_all
 from sqlalchemy.sql.expression import FromClause
 
+from spark_lineage.collector import lifecycle
 from spark_lineage.collector.model import canonical
 from spark_lineage.collector.store import schema
 from spark_lineage.collector.store.rows import BEGINNING
@@ -20,6 +21,7 @@ def graph(connection: Connection) -> dict[str, list[dict[str, Any]]]:
     return {
         "datasets": _rows(connection, _datasets()),
         "names": _rows(connection, _names()),
+        "dropped": _rows(connection, _dropped()),
         "columns": _rows(connection, _columns()),
         "jobs": _rows(connection, select(_j.c.namespace, _j.c.name)),
         "runs": _rows(connection, _runs()),
@@ -79,6 +81,12 @@ def _names() -> Select[Any]:
         .join(_d, _d.c.id == meaning.c.dataset_id)
         .where(~_d.c.ghost)
     )
+
+
+def _dropped() -> Select[Any]:
+    gone = lifecycle.standing().subquery()
+    query = select(_d.c.namespace, _d.c.name, _d.c.ended, gone.c.time)
+    return query.join(gone, gone.c.output_id == _d.c.id).distinct()
 
 
 def _columns() -> Select[Any]:

@@ -182,7 +182,11 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
         "synchronous=FULL",
         f"busy_timeout={BUSY_SECONDS * 1000}",
         "foreign_keys=ON",
-        "cache_size=-65536",
+        # Of each connection, and there are some: the system's own cache holds the file, too.
+        "cache_size=-8192",
+        # The log is taken over into the file after so many pages: seldom enough that pages
+        # which many events change are written once.
+        "wal_autocheckpoint=8000",
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()

@@ -34,8 +34,11 @@ class Wanted(NamedTuple):
     ghost: bool
 
 
-def settle(connection: Connection, names: Names, seeds: Iterable[int]) -> None:
-    """Settle what the families of these names mean, and derive again what that changes."""
+def settle(connection: Connection, names: Names, seeds: Iterable[int]) -> set[int]:
+    """Settle what the families of these names mean, and derive again what that changes.
+
+    Gives the data sets whose columns were derived.
+    """
     facts = read(connection, set(seeds))
     before: dict[Span, int] = {}
     for some in chunks(facts.names):
@@ -51,7 +54,7 @@ def settle(connection: Connection, names: Names, seeds: Iterable[int]) -> None:
         taken.add(dataset)
         after.update(dict.fromkeys(wanted.spans, dataset))
     if before == after:
-        return
+        return set()
     changed = {
         name
         for name in facts.names
@@ -72,8 +75,8 @@ def settle(connection: Connection, names: Names, seeds: Iterable[int]) -> None:
     names.forget_meanings()
     for dataset in sorted(involved - gone):
         versions.derive(connection, names, dataset)
-    for run in sorted(runs):
-        definitions.settle(connection, names, run)
+    definitions.settle(connection, names, runs)
+    return involved - gone
 
 
 def _keep(connection: Connection, facts: Facts, wanted: Wanted, old: int | None) -> int:

@@ -2,48 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, select
 
-from spark_lineage.collector.model import DatasetFacts, Event, canonical, digest
+from spark_lineage.collector import sqltext
+from spark_lineage.collector.model import Event, canonical, digest, identity_digest
 from spark_lineage.collector.store import rows, schema, versions
-from spark_lineage.collector.store.names import Identity, Names
+from spark_lineage.collector.store.batch import Batch
+from spark_lineage.collector.store.names import Identity
 
 
-@dataclass
-class Learned:
-    """Names whose meaning is to be settled, and names whose columns are to be derived."""
-
-    seeds: set[int] = field(default_factory=set)
-    schemas: set[int] = field(default_factory=set)
-
-
-def facts(connection: Connection, event: Event, run: int, known: Names) -> Learned:
+def facts(batch: Batch, event: Event, run: int) -> set[int]:
     """Note all that the event states of names; also of those that a newer statement replaces.
 
-    Which names are known must not depend on what arrived first.
+    Which names are known must not depend on what arrived first. Gives the names
+    whose meaning is to be settled.
     """
-    learned = Learned()
-    every = [*event.inputs, *event.outputs]
+    names = batch.names
     used, linked = _identities(event)
-    known.ids(used | linked)
-    known.use(used)
-    _symlinks(connection, event, known, learned)
-    _renames(connection, event, run, known)
-    for one in every:
-        name = known.ids([])[one.namespace, one.name]
-        if one.schema is not None and versions.learn(
-            connection, name, one.schema, one.output, event
-        ):
-            learned.schemas.add(name)
+    ids = names.ids(used | linked)
+    names.use(used)
+    seeds = _symlinks(batch, event)
+    _renames_and_drops(batch, event, run)
+    for one in (*event.inputs, *event.outputs):
+        name = ids[one.namespace, one.name]
+        if one.schema is not None and versions.learn(batch, name, one.schema, one.output, event):
+            batch.schemas.add(name)
         if one.output:
-            _lifecycle(connection, event, name, one)
-    _facets(connection, event, run, known)
-    _job(connection, event, known)
-    return learned
+            known = batch.lifecycles.get(name)
+            if known is None or known[0] < event.schema_order:
+                batch.lifecycles[name] = (event.schema_order, one.lifecycle)
+    _facets(batch, event, run)
+    _job(batch, event)
+    return seeds
 
 
 def _identities(event: Event) -> tuple[set[Identity], set[Identity]]:
@@ -52,9 +45,8 @@ def _identities(event: Event) -> tuple[set[Identity], set[Identity]]:
     linked: set[Identity] = set()
     for one in (*event.inputs, *event.outputs):
         used.add((one.namespace, one.name))
-        edges = one.columns.edges if one.columns else ()
-        used.update((edge.namespace, edge.name) for edge in edges)
-        used.update((one.columns and one.columns.inputs) or ())
+        if one.columns is not None:
+            used |= one.columns.sources
         linked.update(link[:2] for link in one.symlinks)
         if one.renamed_from:
             linked.add(one.renamed_from)
@@ -62,8 +54,8 @@ def _identities(event: Event) -> tuple[set[Identity], set[Identity]]:
     return used, linked
 
 
-def _symlinks(connection: Connection, event: Event, known: Names, learned: Learned) -> None:
-    ids = known.ids([])
+def _symlinks(batch: Batch, event: Event) -> set[int]:
+    ids, connection = batch.names.ids([]), batch.connection
     links = {}
     for one in (*event.inputs, *event.outputs):
         name = ids[one.namespace, one.name]
@@ -72,38 +64,41 @@ def _symlinks(connection: Connection, event: Event, known: Names, learned: Learn
             if to != name:
                 links[digest(str(name), str(to), kind)] = (name, to, kind)
     if not links:
-        return
-    table = schema.symlinks
-    found = {
-        row.digest: row
-        for row in connection.execute(select(table).where(table.c.digest.in_(list(links))))
-    }
-    several = schema.meanings.c.since > rows.BEGINNING
+        return set()
+    batch.read_symlinks(links)
+    seeds: set[int] = set()
     for key, (name, to, kind) in links.items():
-        row = found.get(key)
-        if row is None:
+        if key not in batch.symlinks:
             new = {"digest": key, "name_id": name, "to_id": to, "type": kind}
-            connection.execute(insert(table), {**new, "first": event.time, "last": event.time})
-            learned.seeds.add(name)
-        elif not row.first <= event.time <= row.last:
-            span = {"first": min(row.first, event.time), "last": max(row.last, event.time)}
-            connection.execute(update(table).where(table.c.id == row.id).values(**span))
-            cut = select(schema.meanings.c.since).where(
-                schema.meanings.c.name_id.in_([name, to]), several
-            )
-            if connection.scalar(cut.limit(1)) is not None:
-                learned.seeds.add(name)
+            row = {**new, "first": event.time, "last": event.time}
+            connection.execute(insert(schema.symlinks), row)
+            batch.symlinks[key] = [event.time, event.time]
+            seeds.add(name)
+        elif batch.symlink_seen(key, event.time):
+            meanings = batch.names.meanings([name, to])
+            if len(meanings[name]) > 1 or len(meanings[to]) > 1:
+                seeds.add(name)
+    return seeds
 
 
-def _renames(connection: Connection, event: Event, run: int, known: Names) -> None:
-    ids = known.ids([])
-    table = schema.renames
+def _renames_and_drops(batch: Batch, event: Event, run: int) -> None:
+    ids, connection = batch.names.ids([]), batch.connection
     found = []
     for one in event.outputs:
         if one.renamed_from and one.renamed_from != (one.namespace, one.name):
             source, to = ids[one.renamed_from], ids[one.namespace, one.name]
             found.append({"run_id": run, "from_id": source, "to_id": to})
-    rows.insert_new(connection, table, found)
+    dropped = [
+        {"run_id": run, "name_id": ids[one.namespace, one.name]}
+        for one in event.outputs
+        if (one.lifecycle or "").upper() == "DROP"
+    ]
+    if found or dropped:
+        # Their rows point to the run's, and what a rename means is settled at once.
+        batch.flush()
+        batch.renaming.update(row["run_id"] for row in found)
+        rows.insert_new(connection, schema.renames, found)
+        rows.insert_new(connection, schema.drops, dropped)
 
 
 def renamed(connection: Connection, run: int) -> set[int]:
@@ -113,80 +108,69 @@ def renamed(connection: Connection, run: int) -> set[int]:
     return {name for row in connection.execute(query) for name in row}
 
 
-def _lifecycle(connection: Connection, event: Event, name: int, one: DatasetFacts) -> None:
-    table = schema.names
-    newer = table.c.lifecycle_order.is_(None) | (table.c.lifecycle_order < event.schema_order)
-    said = {"lifecycle": one.lifecycle, "lifecycle_order": event.schema_order}
-    connection.execute(update(table).where(table.c.id == name, newer).values(**said))
-
-
-def _facets(connection: Connection, event: Event, run: int, known: Names) -> None:
-    ids = known.ids([])
-    of_names: dict[tuple[int, str], dict[str, Any]] = {}
-    of_runs: dict[tuple[int, bool, str], dict[str, Any]] = {}
+def _facets(batch: Batch, event: Event, run: int) -> None:
+    ids, order = batch.names.ids([]), event.order
+    of_names: dict[tuple[str, int, str], dict[str, Any]] = {}
+    of_runs: dict[tuple[int, int, bool, str], dict[str, Any]] = {}
     for one in (*event.inputs, *event.outputs):
         name = ids[one.namespace, one.name]
         for key, body in one.facets.items():
-            of_names[name, key] = _facet("DATASET", name, key, body, event)
+            of_names["DATASET", name, key] = body
         for key, body in one.io_facets.items():
-            of_runs[name, one.output, key] = {
-                "run_id": run,
-                "name_id": name,
-                "output": one.output,
-                "name": key,
-                "order": event.order,
-                "body": canonical(body),
-            }
-    rows.upsert_newer(connection, schema.facets, list(of_names.values()))
-    rows.upsert_newer(connection, schema.io_facets, list(of_runs.values()))
+            of_runs[run, name, one.output, key] = body
+    for of_name, body in of_names.items():
+        _facet(batch, of_name, body, event)
+    for of_run, body in of_runs.items():
+        batch.newest(batch.io_facets, of_run, order, (*of_run, order, canonical(body)))
 
 
-def _facet(kind: str, owner: int, name: str, body: dict[str, Any], event: Event) -> dict[str, Any]:
-    return {
-        "kind": kind,
-        "owner": owner,
-        "name": name,
-        "order": event.schema_order,
-        "deleted": body.get("_deleted") is True,
-        "body": canonical(body),
-    }
+def _facet(batch: Batch, key: tuple[str, int, str], body: dict[str, Any], event: Event) -> None:
+    order = event.schema_order
+    row = (*key, body.get("_deleted") is True, order, canonical(body))
+    batch.newest(batch.facets, key, order, row)
 
 
-def _job(connection: Connection, event: Event, known: Names) -> None:
+def _job(batch: Batch, event: Event) -> None:
     if not (event.job_facets or event.job_edges or event.job_io):
         return
-    every = {(event.job_namespace, event.job_name)}
-    every.update(end for edge in event.job_edges for end in edge)
+    every = {end for edge in event.job_edges for end in edge}
     every.update(job for job, _, _ in event.job_io)
-    by_key = {digest(*one): {"namespace": one[0], "name": one[1]} for one in every}
-    ids = rows.ids(connection, schema.jobs, by_key)
-    job = ids[digest(event.job_namespace, event.job_name)]
-    facets = [_facet("JOB", job, name, body, event) for name, body in event.job_facets.items()]
-    rows.upsert_newer(connection, schema.facets, facets)
-    seen = {"first_seen": event.time, "last_seen": event.time}
-    edges = [
-        {"job_id": ids[digest(*to)], "from_id": ids[digest(*source)], **seen}
-        for source, to in event.job_edges
-    ]
-    rows.upsert_span(connection, schema.job_edges, edges)
-    io = [
-        {"job_id": ids[digest(*one)], "name_id": known.ids([])[dataset], "output": output, **seen}
-        for one, dataset, output in event.job_io
-    ]
-    rows.upsert_span(connection, schema.job_io, io)
-    source = _source(event.job_facets)
-    if source is not None:
-        key = sha256(source[1].encode()).hexdigest()[:32]
-        row = {"job_id": job, "hash": key, "source": source[0], **seen}
-        rows.upsert_span(connection, schema.job_versions, [row])
+    ids, time = batch.jobs, event.time
+    unknown = {identity_digest(*one): one for one in every if identity_digest(*one) not in ids}
+    if unknown:
+        new = {key: {"namespace": one[0], "name": one[1]} for key, one in unknown.items()}
+        ids.update(rows.ids(batch.connection, schema.jobs, new))
+    job = ids[identity_digest(event.job_namespace, event.job_name)]
+    for name, body in event.job_facets.items():
+        _facet(batch, ("JOB", job, name), body, event)
+    for source, to in event.job_edges:
+        ends = ids[identity_digest(*to)], ids[identity_digest(*source)]
+        batch.span("job_edges", ends, time)
+    for one, dataset, output in event.job_io:
+        place = (ids[identity_digest(*one)], batch.names.ids([])[dataset], output)
+        batch.span("job_io", place, time)
+    told = _source(event.job_facets)
+    if told is not None:
+        key = sha256(told[1].encode()).hexdigest()[:32]
+        batch.span("job_versions", (job, key), time, told[0])
 
 
 def _source(facets: dict[str, Any]) -> tuple[str, str] | None:
-    """What a job does, and where that is told: its SQL, its code, or the place of its code."""
-    for facet, member in (("sql", "query"), ("sourceCode", "sourceCode")):
-        text = facets.get(facet, {}).get(member)
-        if isinstance(text, str) and text.strip():
-            return facet, " ".join(text.split())
+    """What a job does, and where that is told: its plan, its SQL, its code or where that is.
+
+    A hash of the plan tells most: it is the same for texts that mean the same.
+    """
+    told = facets.get("sparkLineage_version", {})
+    for member, what in (("planHash", "plan"), ("sqlHash", "sql")):
+        value = told.get(member)
+        if isinstance(value, str) and value:
+            return what, value
+    text = facets.get("sql", {}).get("query")
+    if isinstance(text, str) and text.strip():
+        return "sql", sqltext.normalised(text)
+    text = facets.get("sourceCode", {}).get("sourceCode")
+    if isinstance(text, str) and text.strip():
+        return "sourceCode", text.strip()
     place = facets.get("sourceCodeLocation", {})
     version = place.get("version")
     if isinstance(version, str) and version:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, insert, select
 
-from spark_lineage.collector.model import digest
+from spark_lineage.collector.model import digest, identity_digest
 from spark_lineage.collector.store import rows, schema
 
 Identity = tuple[str, str]
@@ -35,11 +35,31 @@ class Names:
         self._used: set[int] = set()
         self.seeds: set[int] = set()
 
+    def preload(self, identities: Iterable[Identity]) -> dict[Identity, int]:
+        """Read at once what is known of many names; gives the ids of those that there are."""
+        by_key = {identity_digest(*one): one for one in identities if one not in self._ids}
+        query = "SELECT digest, id, used FROM names WHERE digest "
+        for key, number, used in rows.fetched(self._connection, query, by_key):
+            self._ids[by_key[key]] = number
+            if used:
+                self._used.add(number)
+        self.meanings(self._ids.values())
+        return self._ids
+
+    def identities(self, names: Iterable[int]) -> dict[int, Identity]:
+        """Namespace and name of each of these."""
+        every = set(names)
+        known = {number: one for one, number in self._ids.items() if number in every}
+        query = "SELECT id, namespace, name FROM names WHERE id "
+        for number, *one in rows.fetched(self._connection, query, every.difference(known)):
+            known[number] = (one[0], one[1])
+        return known
+
     def ids(self, identities: Iterable[Identity]) -> dict[Identity, int]:
         """The ids of names, made where new: a new one means a data set of its own."""
         wanted = {one for one in identities if one not in self._ids}
         if wanted:
-            by_key = {digest(*one): one for one in wanted}
+            by_key = {identity_digest(*one): one for one in wanted}
             found = rows.find(self._connection, schema.names, by_key)
             missing = {key: one for key, one in by_key.items() if key not in found}
             if missing:
@@ -76,6 +96,8 @@ class Names:
         """Note that names are used, not only linked to: that may change how one is shown."""
         ids, table = self.ids(identities), schema.names
         wanted = {ids[one] for one in identities} - self._used
+        if not wanted:
+            return
         self._used |= wanted
         for some in rows.chunks(wanted):
             query = select(table.c.id).where(table.c.id.in_(some), ~table.c.used)
@@ -134,12 +156,9 @@ class Names:
     def meanings(self, names: Iterable[int]) -> dict[int, list[tuple[int, int]]]:
         """All that names mean: since when, and which data set, the oldest first."""
         wanted = [one for one in names if one not in self._meanings]
-        table = schema.meanings
-        for some in rows.chunks(wanted):
-            query = select(table.c.name_id, table.c.since, table.c.dataset_id)
-            query = query.where(table.c.name_id.in_(some)).order_by(table.c.name_id, table.c.since)
-            for row in self._connection.execute(query):
-                self._meanings.setdefault(row.name_id, []).append((row.since, row.dataset_id))
+        query = "SELECT name_id, since, dataset_id FROM meanings WHERE name_id "
+        for name, since, dataset in sorted(rows.fetched(self._connection, query, wanted)):
+            self._meanings.setdefault(name, []).append((since, dataset))
         return self._meanings
 
     def forget_meanings(self) -> None:

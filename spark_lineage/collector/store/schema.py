@@ -18,12 +18,15 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 metadata = MetaData()
 # SQLite numbers rows by itself only where the type is exactly INTEGER.
 _ID = BigInteger().with_variant(Integer, "sqlite")
 # Compared by the database, byte by byte whatever its locale.
+# After the beginning of time (`rows.BEGINNING`), as a number: an index needs it so.
+_LATER = "since > -100000000000000000"
 _ORDER = Text().with_variant(Text(collation="C"), "postgresql")
 
 
@@ -104,6 +107,13 @@ renames = Table(
     Index("renames_from", "from_id"),
     Index("renames_to", "to_id"),
 )
+# A run that says it dropped a data set; it counts when the run succeeded.
+drops = Table(
+    "drops",
+    metadata,
+    Column("run_id", _ID, ForeignKey("runs.id"), primary_key=True),
+    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+)
 # The data sets themselves, each under the name by which it is shown. `ended` is when
 # it lost its last name to another one; only an ended one shares its name.
 datasets = Table(
@@ -125,6 +135,13 @@ meanings = Table(
     Column("since", BigInteger, primary_key=True, autoincrement=False),
     _ref("dataset_id", "datasets"),
     Index("meanings_of_dataset", "dataset_id"),
+    # The names that changed their meaning: few or none.
+    Index(
+        "meanings_later",
+        "name_id",
+        sqlite_where=text(_LATER),
+        postgresql_where=text(_LATER),
+    ),
 )
 # `whole` marks the one row of a data set that stands for all of it: the output
 # end of whole-result edges, and both ends of edges between data sets.
@@ -143,6 +160,13 @@ columns = Table(
     Column("stated", Boolean, nullable=False, default=False),
     Index("columns_of_dataset", "dataset_id", "whole"),
     Index("columns_of_root", "dataset_id", "root"),
+    # Few or none: whether a data set has any is asked for each one that a walk passes.
+    Index(
+        "columns_nested",
+        "dataset_id",
+        sqlite_where=text("path <> root"),
+        postgresql_where=text("path <> root"),
+    ),
 )
 schema_versions = Table(
     "schema_versions",
@@ -340,9 +364,17 @@ edges = Table(
     Column("masking", Boolean, nullable=False),
     Column("closed", BigInteger),
     UniqueConstraint("job_id", "out_id", "in_id", "kind", "masking"),
-    Index("edges_up", "out_id"),
-    Index("edges_down", "in_id"),
+    # All that a walk reads of an edge: it never goes to the table itself.
+    Index("edges_up", "out_id", "in_id", "job_id", "output_id", "kind", "masking", "closed"),
+    Index("edges_down", "in_id", "out_id", "job_id", "output_id", "kind", "masking", "closed"),
     Index("edges_of_output", "output_id", "job_id"),
+    Index(
+        "edges_closed",
+        "output_id",
+        "job_id",
+        sqlite_where=text("closed IS NOT NULL"),
+        postgresql_where=text("closed IS NOT NULL"),
+    ),
 )
 definition_edges = Table(
     "definition_edges",
@@ -427,4 +459,18 @@ tags = Table(
     Column("value", Text, nullable=False),
     Column("by", Text, nullable=False),
     Column("time", BigInteger, nullable=False),
+)
+# The schema of a writer that the webhook was last told of (its hash in `schema_versions`).
+told_schemas = Table(
+    "told_schemas",
+    metadata,
+    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Column("hash", Text, nullable=False),
+)
+# The totals of the store's health at some times, as JSON: what was cannot be derived again.
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("time", BigInteger, primary_key=True, autoincrement=False),
+    Column("body", Text, nullable=False),
 )

@@ -3,48 +3,38 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, select, update
 
-from spark_lineage.collector.model import Event, Field, canonical, digest, time_of
+from spark_lineage.collector.model import Event, Fields, time_of
 from spark_lineage.collector.store import schema
+from spark_lineage.collector.store.batch import Batch, Version
 from spark_lineage.collector.store.names import Names
 
 _versions = schema.schema_versions
 _columns = schema.columns
 
 
-def learn(
-    connection: Connection, name: int, fields: tuple[Field, ...], output: bool, event: Event
-) -> bool:
+def learn(batch: Batch, name: int, fields: Fields, output: bool, event: Event) -> bool:
     """Note a schema that an event stated; True if the columns must be derived anew."""
-    body = canonical([asdict(field) for field in fields])
-    key = digest(body)
+    key = fields.hash
     order, time = event.schema_order, event.time
-    query = select(
-        _versions.c.id, _versions.c.hash, _versions.c.output, _versions.c.order, _versions.c.first
-    )
-    known = connection.execute(query.where(_versions.c.name_id == name)).all()
-    same = next((row for row in known if (row.hash, row.output) == (key, output)), None)
+    known = batch.versions(name)
+    same = next((one for one in known if (one.hash, one.output) == (key, output)), None)
     if same is None:
-        row = {
-            "name_id": name,
-            "hash": key,
-            "output": output,
-            "first": time,
-            "order": order,
-            "body": body,
-        }
-        connection.execute(insert(_versions), row)
+        known.append(Version(key, output, order, time, fields.body))
         return True
     if same.order >= order and same.first <= time:
         return False
-    change = update(_versions).where(_versions.c.id == same.id)
-    new = {"order": max(same.order, order), "first": min(same.first, time)}
-    connection.execute(change.values(**new))
-    return len(known) > 1
+    before = same.order
+    same.order, same.first = max(same.order, order), min(same.first, time)
+    same.changed = True
+    if len(batch.names.meanings([name])[name]) > 1:
+        return True
+    # Types come from the newest schema that has one: there is something to derive only if this
+    # one is newer now than another that says otherwise.
+    return any(one.hash != key and before <= one.order <= order for one in batch.rivals(name))
 
 
 def derive(connection: Connection, names: Names, dataset: int) -> None:

@@ -1,9 +1,7 @@
-"""One event into the tables."""
+"""Events into the tables."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
@@ -16,6 +14,7 @@ from spark_lineage.collector.model import (
     Event,
     canonical,
     digest,
+    identity_digest,
 )
 from spark_lineage.collector.store import (
     definitions,
@@ -26,6 +25,7 @@ from spark_lineage.collector.store import (
     schema,
     versions,
 )
+from spark_lineage.collector.store.batch import QUALITY, Batch, Claim
 
 
 def apply(connection: Connection, event: Event) -> bool:
@@ -39,52 +39,60 @@ def apply_all(connection: Connection, events: list[Event]) -> list[bool]:
     What is derived from them is derived once for all, where one run or one job
     has several.
     """
-    known, pending = names.Names(connection), definitions.Pending()
-    done = [_apply(connection, event, known, pending) for event in events]
-    pending.settle(connection, known)
+    batch, pending = Batch(connection, events), definitions.Pending()
+    received = times.now()
+    done = [batch.keep(event, received) and _apply(batch, event, pending) for event in events]
+    batch.flush()
+    known = batch.names
+    derived: set[int] = set()
+    if batch.seeds:
+        derived = identity.settle(connection, known, batch.seeds)
+        batch.settled()
+    meanings = known.meanings(batch.schemas)
+    told = {one for name in batch.schemas for _, one in meanings[name]}
+    for dataset in sorted(told - derived):
+        versions.derive(connection, known, dataset)
+    pending.settle(batch)
+    batch.finish()
     return done
 
 
-def _apply(
-    connection: Connection, event: Event, known: names.Names, pending: definitions.Pending
-) -> bool:
-    if not _keep(connection, event):
-        return False
+def _apply(batch: Batch, event: Event, pending: definitions.Pending) -> bool:
+    known, connection = batch.names, batch.connection
     known.seeds.clear()
-    run = _run(connection, event)
-    learned = learn.facts(connection, event, run.id, known)
-    _inputs(connection, event, run.id, known)
-    replaced = {_claim(connection, event, run.id, known, facts) for facts in event.outputs}
-    _facets(connection, event, run.id)
-    seeds = learned.seeds | known.seeds
-    if run.changed or any(facts.renamed_from for facts in event.outputs):
-        seeds |= learn.renamed(connection, run.id)
-    times = (run.before, run.now, event.time)
-    seeds |= identity.moved(connection, known, run.id, times, replaced - {0})
-    if seeds:
-        identity.settle(connection, known, seeds)
-    for name in sorted(learned.schemas):
-        for dataset in sorted({one for _, one in known.meanings([name])[name]}):
-            versions.derive(connection, known, dataset)
+    run = _run(batch, event)
+    seeds = learn.facts(batch, event, run.id)
+    ids = known.ids([])
+    batch.add_inputs(run.id, {ids[facts.namespace, facts.name] for facts in event.inputs})
+    replaced = {_claim(batch, event, run.id, facts) for facts in event.outputs}
+    _facets(batch, event, run.id)
     pending.runs.add(run.id)
+    seeds |= known.seeds
+    renames = any(facts.renamed_from for facts in event.outputs)
+    if renames or (run.changed and run.id in batch.renaming):
+        batch.flush()
+        seeds |= learn.renamed(connection, run.id)
+        renames = True
+    if batch.delicate(run.id, _names(event, ids)):
+        batch.flush()
+        times = (run.before, run.now, event.time)
+        seeds |= identity.moved(connection, known, run.id, times, replaced - {0})
+        renames = True
+    batch.seeds |= seeds
+    if renames and batch.seeds:
+        # What a name means at which time decides what the next event says; a name that is
+        # only one more of a data set may wait for all of them.
+        batch.flush()
+        identity.settle(connection, known, batch.seeds)
+        batch.settled()
     return True
 
 
-def _keep(connection: Connection, event: Event) -> bool:
-    table = schema.events
-    if connection.scalar(select(table.c.id).where(table.c.hash == event.hash)) is not None:
-        return False
-    row = {
-        "hash": event.hash,
-        "kind": event.kind,
-        "run_id": event.run_id,
-        "type": event.type,
-        "time": event.time,
-        "received": times.now(),
-        "body": event.body,
-    }
-    connection.execute(insert(table), row)
-    return True
+def _names(event: Event, ids: dict[names.Identity, int]) -> set[int]:
+    every = {(facts.namespace, facts.name) for facts in (*event.inputs, *event.outputs)}
+    for facts in event.outputs:
+        every |= facts.columns.sources if facts.columns is not None else frozenset()
+    return {ids[one] for one in every}
 
 
 class _Run(NamedTuple):
@@ -96,28 +104,19 @@ class _Run(NamedTuple):
     changed: bool
 
 
-def _run(connection: Connection, event: Event) -> _Run:
-    job_key = digest(event.job_namespace, event.job_name)
-    job = {"namespace": event.job_namespace, "name": event.job_name}
-    job_id = rows.ids(connection, schema.jobs, {job_key: job})[job_key]
-    table = schema.runs
+def _run(batch: Batch, event: Event) -> _Run:
+    job_id = batch.jobs[identity_digest(event.job_namespace, event.job_name)]
     key = digest(event.run_id)
-    found = connection.execute(select(table).where(table.c.digest == key)).mappings().first()
-    new = _merged_run(dict(found) if found else None, event, job_id)
-    now = _time(new)
+    found = batch.run(key)
+    new = _merged_run(found, event, job_id)
+    now = definitions.time_of_run(new)
     if found is None:
-        row = {"digest": key, "run_id": event.run_id, "kind": event.kind, **new}
-        made = connection.execute(insert(table).returning(table.c.id), row)
-        return _Run(int(made.scalar_one()), now, now, True)
-    if any(found[name] != value for name, value in new.items()):
-        connection.execute(update(table).where(table.c.id == found["id"]).values(**new))
-    before = _time(dict(found))
+        row = {"run_id": event.run_id, "kind": event.kind, **new}
+        return _Run(batch.add_run(key, row), now, now, True)
+    before = definitions.time_of_run(found)
     changed = (before, found["state"]) != (now, new["state"])
+    batch.change_run(found, new)
     return _Run(int(found["id"]), before, now, changed)
-
-
-def _time(run: dict[str, Any]) -> int:
-    return int(run["last"] if run["ended"] is None else run["ended"])
 
 
 def _merged_run(old: dict[str, Any] | None, event: Event, job_id: int) -> dict[str, Any]:
@@ -155,79 +154,52 @@ def _state(event: Event) -> str:
     return "RUNNING" if event.type in ("START", "RUNNING") else "UNKNOWN"
 
 
-def _inputs(connection: Connection, event: Event, run: int, known: names.Names) -> None:
-    ids = known.ids([])
-    wanted = {ids[facts.namespace, facts.name] for facts in event.inputs}
-    new = [{"run_id": run, "name_id": one} for one in sorted(wanted)]
-    rows.insert_new(connection, schema.run_inputs, new)
-
-
-def _claim(
-    connection: Connection,
-    event: Event,
-    run: int,
-    known: names.Names,
-    facts: DatasetFacts,
-) -> int:
+def _claim(batch: Batch, event: Event, run: int, facts: DatasetFacts) -> int:
     """Note what the run says of an output, unless it said something newer already.
 
     Gives the part that this replaced, 0 if none.
     """
-    table = schema.claims
-    name = known.ids([])[facts.namespace, facts.name]
-    where = (table.c.run_id == run) & (table.c.name_id == name)
-    found = connection.execute(
-        select(table.c.id, table.c.part_id, table.c.part_order).where(where)
-    ).first()
-    newer = facts.columns is not None and (
-        found is None or found.part_order is None or found.part_order < event.order
-    )
-    said: dict[str, Any] = {}
-    if newer and facts.columns is not None:
-        said = {"part_id": _part(connection, facts.columns, known), "part_order": event.order}
-    if found is None:
-        connection.execute(insert(table), {"run_id": run, "name_id": name, **said})
-    elif said:
-        connection.execute(update(table).where(table.c.id == found.id).values(**said))
-        return found.part_id or 0
-    return 0
+    name = batch.names.ids([])[facts.namespace, facts.name]
+    claims = batch.claims(run)
+    claim = claims.get(name)
+    if claim is None:
+        claim = claims[name] = Claim(run, name)
+    part = facts.columns
+    if part is None or not (claim.part_order is None or claim.part_order < event.order):
+        return 0
+    before = claim.part_id or 0
+    claim.part_id, claim.part_hash = _part(batch, part), part.hash
+    claim.part_order = event.order
+    claim.changed = True
+    return before
 
 
-def _part(connection: Connection, part: ColumnPart, known: names.Names) -> int:
-    body = canonical(asdict(part))
-    key = sha256(body.encode()).hexdigest()
-    table = schema.parts
-    found = connection.scalar(select(table.c.id).where(table.c.hash == key))
-    if found is not None:
-        return int(found)
-    made = connection.execute(insert(table).returning(table.c.id), {"hash": key, "body": body})
-    number = int(made.scalar_one())
-    ids = known.ids([])
-    every = {(edge.namespace, edge.name) for edge in part.edges}
-    sources = sorted(ids[one] for one in every.union(part.inputs or ()))
-    links = [{"part_id": number, "name_id": one} for one in sources]
-    rows.insert_new(connection, schema.part_names, links)
-    return number
+def _part(batch: Batch, part: ColumnPart) -> int:
+    connection, table = batch.connection, schema.parts
+    if part.hash not in batch.parts:
+        row = {"hash": part.hash, "body": part.body}
+        made = connection.execute(insert(table).returning(table.c.id), row)
+        number = batch.parts[part.hash] = int(made.scalar_one())
+        ids = batch.names.ids([])
+        links = [
+            {"part_id": number, "name_id": one} for one in sorted(ids[n] for n in part.sources)
+        ]
+        rows.insert_new(connection, schema.part_names, links)
+    return batch.parts[part.hash]
 
 
-def _facets(connection: Connection, event: Event, run: int) -> None:
-    table = schema.run_facets
+def _facets(batch: Batch, event: Event, run: int) -> None:
+    order = event.order
     for name, facet in event.facets.items():
-        where = (table.c.run_id == run) & (table.c.name == name)
-        found = connection.execute(select(table.c.id, table.c.order).where(where)).first()
-        said = {"order": event.order, "body": canonical(facet)}
-        if found is None:
-            connection.execute(insert(table), {"run_id": run, "name": name, **said})
-        elif found.order < event.order:
-            connection.execute(update(table).where(table.c.id == found.id).values(**said))
-        else:
+        known = batch.run_facets.get((run, name))
+        if known is not None and known[-2] >= order:
             continue
-        if name == "sparkLineage_quality":
+        batch.run_facets[run, name] = (run, name, order, canonical(facet))
+        if name == QUALITY:
             unexplained = facet.get("unexplained")
             count = len(unexplained) if isinstance(unexplained, list) else 0
-            runs = schema.runs
-            connection.execute(update(runs).where(runs.c.id == run).values(unexplained=count))
-    _losses(connection, event)
+            batch.unexplained[run] = count
+    _losses(batch.connection, event)
 
 
 def _losses(connection: Connection, event: Event) -> None:

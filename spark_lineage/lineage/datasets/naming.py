@@ -4,50 +4,97 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
 
+from spark_lineage.lineage.datasets import connectors, files, kafka, lakehouse
+from spark_lineage.lineage.datasets.aliases import Aliases
 from spark_lineage.lineage.datasets.jdbc import jdbc_table
-from spark_lineage.lineage.datasets.paths import location, name_of_path
+from spark_lineage.lineage.datasets.paths import absolute, place_of
+from spark_lineage.lineage.datasets.remote import Remote, remote_relation
 from spark_lineage.lineage.datasets.schema import Schema, parse_schema
+from spark_lineage.lineage.datasets.tables import SESSION_CATALOG, Tables
 from spark_lineage.lineage.model import Dataset
 from spark_lineage.lineage.options import LineageOptions
 from spark_lineage.plan.node import PlanNode, Record
 
-_METASTORE = (
-    "hive.metastore.uris",
-    "spark.hadoop.hive.metastore.uris",
-    "spark.hive.metastore.uris",
+#: V2 tables behind which there is no data: what is made up, and what is thrown away or shown.
+_NO_DATA: Final = frozenset(
+    {
+        "ConsoleTable",
+        "MemoryTable",
+        "NoopTable",
+        "RatePerMicroBatchTable",
+        "RateStreamTable",
+        "TextSocketTable",
+    }
 )
-_SESSION_CATALOG = "spark_catalog"
+#: A class's own ``toString`` without a name in it.
+_NAMELESS: Final = re.compile(r"[\w.$]+@[0-9a-f]+")
+_MAX_NAME: Final = 200
 
 
 class Naming:
-    """Names the data sets of one record."""
+    """Names the data sets of one record, under the namespaces that the user chose."""
 
     def __init__(self, record: Record, options: LineageOptions) -> None:
         self.record = record
+        self.options = options
         self.by_path = options.dataset_identity == "path"
-        conf = record.conf
-        self.metastore = next((conf[key] for key in _METASTORE if conf.get(key)), None)
-        self.warehouse = conf.get("spark.sql.warehouse.dir")
+        self.tables = Tables(record.conf, self.by_path)
+        self.aliases = Aliases(options.namespace_aliases, options.namespace_patterns)
+
+    def _told(self, dataset: Dataset) -> Dataset:
+        return self.aliases.told(dataset)
+
+    def _all(self, datasets: Iterable[Dataset]) -> list[Dataset]:
+        return [self._told(dataset) for dataset in datasets]
 
     # -- paths ------------------------------------------------------------
 
-    def path(self, uri: str, trim: bool = True, schema: Schema = (), **facts: Any) -> Dataset:
-        """The data set at a URI-encoded path."""
-        namespace, name = name_of_path(uri, trim)
-        return Dataset(namespace, name, schema, facts=facts)
+    def path(
+        self, uri: str, trim: bool = True, schema: Schema = (), form: str | None = None
+    ) -> Dataset:
+        """The data set that a URI-encoded path belongs to, with the part of it as ``subset``.
+
+        ``trim``: whether globs have their meaning: so in what is read, not in what is written.
+        """
+        place = place_of(absolute(uri, self.record.conf), globs=trim)
+        return self._told(files.dataset_of([place], schema, form))
+
+    def paths(self, asked: Iterable[str], encoded: Iterable[str] = ()) -> list[Dataset]:
+        """The data sets of paths as users write them (each may be a list with commas)."""
+        single = [part.strip() for text in asked for part in text.split(",") if part.strip()]
+        found = files.read([], single, {}, self.record.conf) if single else []
+        found += files.read(list(encoded), [], {}, self.record.conf)
+        return self._all(found)
+
+    def rdd(self, described: Mapping[str, Any]) -> list[Dataset]:
+        """What the RDDs below a described RDD read: files, and tables behind JDBC."""
+        record = self.record
+        found = self.paths(
+            record.texts(described.get("paths")), record.texts(described.get("files"))
+        )
+        for raw in described.get("jdbc") or ():
+            found += self._all(remote_relation(record.mapping(raw), ()).datasets)
+        return list(dict.fromkeys(found))
 
     def described_path(self, raw: Any) -> str | None:
-        """The text of a described Path or URI, or of a plain text."""
+        """The URI-encoded text of a described Path or URI, or of a path in plain text."""
         if isinstance(raw, dict):
             return self.record.text(raw.get("uri"))
-        return self.record.text(raw)
+        plain = self.record.text(raw)
+        return plain.replace("%", "%25") if plain else plain
 
     # -- tables -----------------------------------------------------------
 
     def catalog_table(self, described: Any, query_schema: Schema = ()) -> Dataset | None:
         """A table (or view) of the session catalog, from a described CatalogTable."""
+        found = self._catalog_table(described, query_schema)
+        return None if found is None else self._told(found)
+
+    def _catalog_table(self, described: Any, query_schema: Schema = ()) -> Dataset | None:
         if not isinstance(described, dict):
             return None
         text = self.record.text
@@ -58,17 +105,36 @@ class Naming:
         catalog = text(described.get("catalog"))
         kind = text(described.get("tableType"))
         place = text(described.get("location"))
+        provider = text(described.get("provider"))
         schema = parse_schema(text(described.get("schema"))) or query_schema
-        if place is None and kind != "VIEW":
-            place = self._default_location(database, table)
-        facts = {
-            "provider": text(described.get("provider")),
+        facts: dict[str, Any] = {
+            "provider": provider,
             "tableType": kind,
             "partitionColumns": self.record.texts(described.get("partitionColumns")),
         }
-        if catalog and catalog != _SESSION_CATALOG:
-            return self.table_of(catalog, [database, table], schema, place, facts)
-        return self._named(self.namespace(), f"{database}.{table}", schema, place, facts)
+        layer = files.storage(provider)
+        if layer is not None:
+            form = _hive_format(text(described.get("inputFormat")))
+            facts["storage"] = {**layer, "fileFormat": form} if form else layer
+        if kind == "VIEW":
+            facts["datasetType"] = {"datasetType": "VIEW"}
+        elif kind:
+            facts["datasetType"] = {"datasetType": "TABLE", "subType": kind}
+        if catalog and catalog != SESSION_CATALOG:
+            return self.tables.table_of(catalog, [database, table], schema, place, facts)
+        behind: list[Dataset] | None = None
+        if provider and layer is None:
+            options = self.record.mapping(described.get("options"))
+            behind = self._of_options(provider, options)
+        if behind:
+            # What a table over a connector holds is kept there.
+            place = None
+        elif place is None and kind != "VIEW":
+            place = self.tables.default_location(database, table)
+            facts["guessed"] = True
+        found = self.tables.session_table(database, table, schema, place, facts)
+        links = tuple((each.namespace, each.name, "TABLE") for each in behind or ())
+        return replace(found, symlinks=(*found.symlinks, *links))
 
     def identifier(self, described: Any, schema: Schema = ()) -> Dataset | None:
         """A table that is known by its TableIdentifier only."""
@@ -79,38 +145,11 @@ class Naming:
         if not table:
             return None
         database = text(described.get("database")) or self._database()
-        return self._named(self.namespace(), f"{database}.{table}", schema, None, {})
+        return self._told(self.tables.session_table(database, table, schema))
 
     def namespace(self) -> str:
-        """The session catalog's namespace: its metastore, else the warehouse's location."""
-        if self.metastore:
-            first = re.split(r"[,\s]+", self.metastore.strip())[0]
-            return "hive://" + first.split("://", 1)[-1].rstrip("/")
-        if self.warehouse:
-            return location(self.warehouse)
-        return "spark"
-
-    def _database(self) -> str:
-        found = self.record.session.get("database")
-        return found if isinstance(found, str) and found else "default"
-
-    def _default_location(self, database: str, table: str) -> str | None:
-        if not self.warehouse:
-            return None
-        folder = "" if database == "default" else f"/{database}.db"
-        return f"{self.warehouse.rstrip('/')}{folder}/{table}"
-
-    def _named(
-        self, namespace: str, name: str, schema: Schema, place: str | None, facts: dict[str, Any]
-    ) -> Dataset:
-        if not place:
-            return Dataset(namespace, name, schema, facts=facts)
-        path_namespace, path_name = name_of_path(place, trim=False)
-        if self.by_path:
-            link = ((namespace, name, "TABLE"),)
-            return Dataset(path_namespace, path_name, schema, link, facts)
-        link = ((path_namespace, path_name, "LOCATION"),)
-        return Dataset(namespace, name, schema, link, facts)
+        """The session catalog's namespace."""
+        return self.aliases.of(self.tables.namespace())
 
     def table_of(
         self,
@@ -118,104 +157,190 @@ class Naming:
         parts: list[str],
         schema: Schema,
         place: str | None = None,
-        facts: dict[str, Any] | None = None,
+        facts: Mapping[str, Any] | None = None,
     ) -> Dataset:
         """A table of another catalog than the session's."""
-        conf = self.record.conf
-        prefix = f"spark.sql.catalog.{catalog}."
-        url = conf.get(prefix + "url")
-        name = ".".join(parts)
-        if url and url.startswith("jdbc:"):
-            return jdbc_table(url, name, schema)
-        uri = conf.get(prefix + "uri")
-        warehouse = conf.get(prefix + "warehouse")
-        if uri and uri.startswith("thrift:"):
-            namespace = "hive://" + uri.split("://", 1)[-1].rstrip("/")
-        elif warehouse:
-            namespace = location(warehouse)
-        elif catalog == _SESSION_CATALOG:
-            namespace = self.namespace()
-        else:
-            namespace = catalog
-        return self._named(namespace, name, schema, place, facts or {})
+        return self._told(self.tables.table_of(catalog, parts, schema, place, facts))
+
+    def _database(self) -> str:
+        found = self.record.session.get("database")
+        return found if isinstance(found, str) and found else "default"
 
     # -- relations --------------------------------------------------------
 
     def relation(self, node: PlanNode) -> list[Dataset]:
         """The data sets that a leaf relation reads; none for rows that are in the query."""
+        own = lakehouse.relation(self, node)
+        if own is not None:
+            return own
         described = node.raw("relation")
-        table = self.catalog_table(node.raw("catalogTable") or node.raw("tableMeta"))
+        table = self._catalog_table(node.raw("catalogTable") or node.raw("tableMeta"))
         if table is not None:
-            return [table]
+            return [self._told(table)]
         if isinstance(described, dict):
-            return self._base_relation(described)
+            return self._all(self._base_relation(described))
         return self.v2_table(node)
 
     def _base_relation(self, described: dict[str, Any]) -> list[Dataset]:
+        text = self.record.text
         kind = self.record.class_of(described)
-        schema = parse_schema(self.record.text(described.get("schema")))
+        schema = parse_schema(text(described.get("schema")))
+        if kind == "JDBCRelation":
+            return list(self._jdbc(described, schema).datasets)
         options = self.record.mapping(described.get("options"))
         if kind == "HadoopFsRelation":
-            return self._paths(
-                self.record.texts(described.get("rootPaths")),
-                options,
-                schema,
-                self.record.text(described.get("format")),
-            )
-        if kind == "JDBCRelation":
-            options = {key.lower(): value for key, value in options.items()}
-            url = str(options.get("url") or "")
-            return [
-                jdbc_table(url, str(options.get("dbtable") or options.get("query") or ""), schema)
-            ]
-        path = options.get("path")
-        if path:
-            return [self.path(str(path), schema=schema)]
-        name = self.record.text(described.get("text")) or self.record.text(described.get("class"))
-        return [Dataset("spark", name or str(kind), schema)]
+            return self._files(described, "rootPaths", options, schema)
+        name = text(described.get("class")) or str(kind)
+        found = self._of_options(name, options, schema)
+        if found is not None:
+            return found
+        found = self._of_path(name, options, schema)
+        if found is not None:
+            return found
+        own = connectors.generic(str(kind), options, schema)
+        if own is not None:
+            return [own]
+        shown = text(described.get("text")) or name
+        nameless = _NAMELESS.fullmatch(shown) or len(shown) > _MAX_NAME
+        return [connectors.of(("spark", name if nameless else shown), schema)]
 
-    def _paths(
-        self, roots: list[str], options: dict[str, Any], schema: Schema, form: str | None
+    def _of_options(
+        self, provider: str | None, options: Mapping[str, Any], schema: Schema = ()
+    ) -> list[Dataset] | None:
+        """What a connector's options name; None if no rule knows the connector."""
+        lowered = _texts(options)
+        if kafka.is_kafka(lowered):
+            return self._topics(lowered, schema)
+        url = lowered.get("url", "")
+        if (provider or "").lower() in ("jdbc", "jdbcrelationprovider"):
+            return list(remote_relation(options, schema).datasets) if url else None
+        return connectors.named(provider, options, self.record.conf, schema)
+
+    def _topics(self, options: Mapping[str, str], schema: Schema) -> list[Dataset]:
+        planned = [
+            topic
+            for scan in self.record.scans
+            for topic in scan.get("topics") or ()
+            if isinstance(topic, str)
+        ]
+        return kafka.read(options, schema, planned) or kafka.written(options, (), schema)
+
+    def _of_path(
+        self, provider: str | None, options: Mapping[str, Any], schema: Schema
+    ) -> list[Dataset] | None:
+        asked = _asked(options)
+        if not asked:
+            return None
+        return files.read([], asked, _texts(options), self.record.conf, schema, _short(provider))
+
+    def _files(
+        self, described: dict[str, Any], key: str, options: Mapping[str, Any], schema: Schema
     ) -> list[Dataset]:
-        lowered = {key.lower(): value for key, value in options.items()}
-        base = lowered.get("basepath")
-        if isinstance(base, str) and base:
-            roots = [base]
-        found: dict[Dataset, None] = {}
-        for root in roots:
-            found[self.path(root, schema=schema, provider=form)] = None
-        wanted = lowered.get("path")
-        if len(found) > 1 and isinstance(wanted, str) and re.search(r"[*?\[{]", wanted):
-            # rootPaths are the glob's matches; the data set is what the glob is over.
-            _, name = name_of_path(wanted, trim=True, encoded=False)
-            if all(item.name.startswith(name) for item in found):
-                return [Dataset(next(iter(found)).namespace, name, schema)]
-        return list(found)
+        """Files that Spark's own sources read: V1's relation or V2's table."""
+        raw = described.get(key)
+        complete = not (isinstance(raw, list) and any(isinstance(item, dict) for item in raw))
+        asked = _asked(options) or self.record.texts(described.get("paths"))
+        form = (self.record.text(described.get("format")) or "").lower() or None
+        return files.read(
+            self.record.texts(raw),
+            asked,
+            _texts(options),
+            self.record.conf,
+            schema,
+            form,
+            complete,
+        )
+
+    def _jdbc(self, described: dict[str, Any], schema: Schema) -> Remote:
+        text = self.record.text
+        statements = {key: text(described.get(key)) for key in ("dbtable", "query", "prepareQuery")}
+        return remote_relation(
+            {
+                **self.record.mapping(described.get("options")),
+                **{key: value for key, value in statements.items() if value is not None},
+            },
+            schema,
+            text(described.get("condition")),
+            self.options.masking_functions,
+            self.options.literals,
+        )
+
+    def remote(self, node: PlanNode) -> Remote | None:
+        """What a JDBC relation reads, where that is a query's text; None for any other leaf."""
+        described = node.raw("relation")
+        if not isinstance(described, dict) or self.record.class_of(described) != "JDBCRelation":
+            return None
+        if node.raw("catalogTable") is not None:
+            # A table of the catalog over JDBC goes by the catalog's name.
+            return None
+        found = self._jdbc(described, parse_schema(self.record.text(described.get("schema"))))
+        if found.lineage is None:
+            return None
+        return replace(found, datasets=tuple(self._all(found.datasets)))
 
     def v2_table(self, node: PlanNode) -> list[Dataset]:
         """The data set of a DataSource V2 relation, or of a resolved table of a command."""
-        text = self.record.text
+        own = lakehouse.relation(self, node)
+        if own is not None:
+            return own
         table = node.raw("table")
-        options = self.record.mapping(node.raw("options"))
         schema: Schema = ()
         if isinstance(table, dict):
-            schema = parse_schema(text(table.get("schema")))
+            schema = parse_schema(self.record.text(table.get("schema")))
             if isinstance(table.get("v1"), dict):
-                found = self.catalog_table(table["v1"], schema)
+                found = self._catalog_table(table["v1"], schema)
                 if found is not None:
-                    return [found]
+                    return [self._told(found)]
+        return self._all(self._v2_table(node, table, schema))
+
+    def _v2_table(self, node: PlanNode, table: Any, schema: Schema) -> list[Dataset]:
         catalog = self._catalog_name(node.raw("catalog"))
         parts = self._identifier_parts(node.raw("identifier"))
+        url = self._jdbc_url(table)
+        if url and parts:
+            return [jdbc_table(url, parts, schema)]
+        place = self._property(table, "location")
         if catalog and parts:
-            return [self.table_of(catalog, parts, schema, self._property(table, "location"))]
-        paths = self._option_paths(options)
-        if paths:
-            return self._paths(paths, {}, schema, None)
-        name = text(table.get("name")) if isinstance(table, dict) else None
-        place = self._property(table, "location") or _path_in(name or "")
+            if catalog == SESSION_CATALOG:
+                return [self._session_parts(parts, schema, place)]
+            return [self.tables.table_of(catalog, parts, schema, place)]
+        if not isinstance(table, dict):
+            return []
+        kind = self.record.class_of(table) or ""
+        if kind.rstrip("$") in _NO_DATA:
+            return []
+        options = {
+            **self.record.mapping(table.get("options")),
+            **self.record.mapping(node.raw("options")),
+        }
+        if "paths" in table:
+            return self._files(table, "rootPaths", options, schema)
+        name, full = self.record.text(table.get("name")), self.record.text(table.get("class"))
+        for found in (
+            self._of_options(full or kind, options, schema),
+            self._of_path(name, options, schema),
+        ):
+            if found is not None:
+                return found
+        place = place or _path_in(name or "")
         if place:
-            return [self.path(place, schema=schema)]
-        return [Dataset(catalog or "spark", name, schema)] if name else []
+            return files.read([place], [], {}, self.record.conf, schema)
+        own = connectors.generic(name or kind, options, schema)
+        if own is None and (name or kind):
+            own = connectors.of((catalog or "spark", name or kind), schema)
+        return [own] if own is not None else []
+
+    def _session_parts(self, parts: list[str], schema: Schema, place: str | None) -> Dataset:
+        database = ".".join(parts[:-1]) or self._database()
+        return self.tables.session_table(database, parts[-1], schema, place)
+
+    def _jdbc_url(self, table: Any) -> str | None:
+        """The URL that the table of a JDBC catalog was loaded from."""
+        if not isinstance(table, dict):
+            return None
+        options = self.record.mapping(table.get("options"))
+        url = next((value for key, value in options.items() if key.lower() == "url"), None)
+        return url if isinstance(url, str) and url.startswith("jdbc:") else None
 
     def _catalog_name(self, raw: Any) -> str | None:
         return self.record.text(raw.get("name")) if isinstance(raw, dict) else None
@@ -232,19 +357,11 @@ class Naming:
         value = self.record.mapping(table.get("properties")).get(key)
         return value if isinstance(value, str) else None
 
-    @staticmethod
-    def _option_paths(options: dict[str, Any]) -> list[str]:
-        several = options.get("paths")
-        if isinstance(several, str) and several.startswith("["):
-            try:
-                return [str(item) for item in json.loads(several)]
-            except ValueError:
-                return []
-        single = options.get("path")
-        return [single] if isinstance(single, str) and single else []
-
     def resolved_identifier(self, node: PlanNode, schema: Schema = ()) -> Dataset | None:
         """The table that a command names (ResolvedIdentifier, ResolvedTable, a relation)."""
+        own = lakehouse.described(self, node)
+        if own is not None:
+            return own
         catalog = self._catalog_name(node.raw("catalog"))
         parts = self._identifier_parts(node.raw("identifier"))
         if not parts:
@@ -253,24 +370,79 @@ class Naming:
         table = node.raw("table")
         if isinstance(table, dict) and isinstance(table.get("v1"), dict):
             return self.catalog_table(table["v1"], schema)
-        if catalog in (None, _SESSION_CATALOG):
+        if catalog in (None, SESSION_CATALOG):
             database = ".".join(parts[:-1]) or self._database()
-            place = self._default_location(database, parts[-1])
-            return self._named(self.namespace(), f"{database}.{parts[-1]}", schema, place, {})
-        return self.table_of(catalog or "", parts, schema)
+            place = self._property(table, "location")
+            facts = {} if place else {"guessed": True}
+            place = place or self.tables.default_location(database, parts[-1])
+            return self._told(self.tables.session_table(database, parts[-1], schema, place, facts))
+        return self.table_of(catalog or "", parts, schema, self._property(table, "location"))
+
+    # -- writers ------------------------------------------------------------
 
     def saved(self, raw: Any, schema: Schema = ()) -> Dataset | None:
-        """What the options of a writer name: a JDBC table or a path."""
-        options = {key.lower(): value for key, value in self.record.mapping(raw).items()}
-        url, path = options.get("url"), options.get("path")
-        if isinstance(url, str) and url.startswith("jdbc:"):
-            return jdbc_table(url, str(options.get("dbtable") or ""), schema)
-        if isinstance(path, str):
-            return self.path(path, trim=False, schema=schema)
-        return None
+        """What the options of a writer name, where they name one data set."""
+        found = self.saved_by(None, raw, schema)
+        return found[0] if len(found) == 1 else None
+
+    def saved_by(
+        self, provider: Any, raw: Any, schema: Schema = (), topics: Iterable[str] = ()
+    ) -> list[Dataset]:
+        """What a writer's options name: tables, topics, a path; none if they name nothing.
+
+        ``provider`` is the described data source, ``topics`` the values of a ``topic`` column.
+        """
+        options = self.record.mapping(raw)
+        lowered = _texts(options)
+        if kafka.is_kafka(lowered):
+            return self._all(kafka.written(lowered, topics, schema))
+        name = None
+        if isinstance(provider, dict):
+            name = self.record.text(provider.get("class")) or self.record.class_of(provider)
+        url = lowered.get("url", "")
+        found = connectors.named(name, options, self.record.conf, schema)
+        if found is None and url.startswith("jdbc:"):
+            found = [jdbc_table(url, lowered.get("dbtable", ""), schema)]
+        if not found and lowered.get("path"):
+            place = absolute(lowered["path"].replace("%", "%25"), self.record.conf)
+            return [self.path(place, False, schema, _short(name))]
+        if found is None and name:
+            own = connectors.generic(_short(name) or name, options, schema)
+            found = [own or connectors.of(("spark", name), schema)]
+        return self._all(found or ())
+
+
+def _texts(options: Mapping[str, Any]) -> dict[str, str]:
+    return {key.lower(): value for key, value in options.items() if isinstance(value, str)}
+
+
+def _asked(options: Mapping[str, Any]) -> list[str]:
+    """The paths that a reader's options name, as they were written."""
+    lowered = _texts(options)
+    found: list[str] = []
+    several = lowered.get("paths")
+    if several and several.startswith("["):
+        try:
+            found = [str(item) for item in json.loads(several)]
+        except ValueError:
+            found = []
+    single = lowered.get("path")
+    return [*found, single] if single else found
+
+
+def _short(provider: str | None) -> str | None:
+    """The format that a provider's name speaks of, where it is one of files."""
+    word = (provider or "").lower()
+    return next((form for form in (*files.LAYERS, *files.FORMATS) if form in word), None)
+
+
+def _hive_format(input_format: str | None) -> str | None:
+    """The file format that a Hive table's input format reads."""
+    word = (input_format or "").lower()
+    return next((form for form in ("parquet", "orc", "avro", "text") if form in word), None)
 
 
 def _path_in(name: str) -> str | None:
     """The path in the name of a V2 file table ("json file:/a/b")."""
     match = re.match(r"\w+ ((?:[a-z0-9]+:)?/[^,]*)", name, re.I)
-    return match[1] if match else None
+    return match[1].replace("%", "%25") if match else None

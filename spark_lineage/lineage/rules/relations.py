@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from spark_lineage.lineage.column import BARE, DERIVED, Column, Origin, State
+from collections.abc import Iterable
+
+from spark_lineage.lineage.column import BARE, DERIVED, NOTHING, Column, Origin, State
+from spark_lineage.lineage.datasets.lakehouse import reader_made
+from spark_lineage.lineage.datasets.remote import Remote
 from spark_lineage.lineage.fold import Fold
-from spark_lineage.lineage.lanes import IDENTITY
+from spark_lineage.lineage.lanes import IDENTITY, Lanes
 from spark_lineage.lineage.model import Dataset
 from spark_lineage.lineage.rule import rule
+from spark_lineage.lineage.sqltext import Edge
 from spark_lineage.plan.node import PlanNode, number
 
 
@@ -16,17 +21,56 @@ def relation_columns(fold: Fold, node: PlanNode, datasets: list[Dataset]) -> Sta
     label = short_name(datasets[0]) if datasets else ""
     columns: dict[int, Column] = {}
     output = node.output()
+    made = reader_made(fold.record, node)
     for ref, expr_id in zip(output, fold.ids(output), strict=True):
-        if is_metadata(fold, ref):
-            columns[expr_id] = Column({}, DERIVED, Origin(fold.record.name(ref)), system=True)
-            continue
         name = fold.record.name(ref)
+        # Without a data set behind it, the engine makes the rows.
+        if is_metadata(fold, ref) or not datasets or made is None or name in made:
+            columns[expr_id] = Column({}, DERIVED, Origin(name), system=True)
+            continue
         bits = 0
         for index in indexes:
             bits |= fold.sources.field(index, name)
         columns[expr_id] = Column({IDENTITY: bits} if bits else {}, BARE, Origin(f"{label}.{name}"))
     fold.leaves[node.ref] = datasets
     return State(columns, {})
+
+
+def query_columns(fold: Fold, node: PlanNode, remote: Remote) -> State:
+    """Each output attribute is what the query's text makes of other tables' columns."""
+    sources = fold.sources
+    indexes = [sources.dataset(dataset) for dataset in remote.datasets]
+
+    def lanes_of(edges: Iterable[Edge]) -> Lanes:
+        lanes: Lanes = {}
+        for lane, table, path in edges:
+            bits = sources.field(indexes[table], path[0])
+            for name in path[1:]:
+                bits = sources.deeper(bits, name)
+            lanes[lane] = lanes.get(lane, 0) | bits
+        return lanes
+
+    told = remote.lineage
+    issues = told.issues if told is not None else NOTHING
+    columns: dict[int, Column] = {}
+    output = node.output()
+    for ref, expr_id in zip(output, fold.ids(output), strict=True):
+        name = fold.record.name(ref)
+        made = remote.column(name)
+        if made is None:
+            issue = frozenset({f"column {name}: not of the query's text"})
+            columns[expr_id] = Column({}, DERIVED, Origin(name), issues=issue)
+            continue
+        columns[expr_id] = Column(
+            lanes_of(made.edges),
+            made.type,
+            Origin(made.text or name),
+            made.system,
+            made.opaque,
+            made.issues,
+        )
+    fold.leaves[node.ref] = list(remote.datasets)
+    return State(columns, lanes_of(told.rows) if told is not None else {}, None, issues)
 
 
 def short_name(dataset: Dataset) -> str:
@@ -54,7 +98,10 @@ def is_metadata(fold: Fold, ref: int) -> bool:
     "StreamingDataSourceV2ScanRelation",
 )
 def relation(fold: Fold, node: PlanNode) -> State:
-    """A table or files."""
+    """A table or files, or a query that another database answers."""
+    remote = fold.naming.remote(node)
+    if remote is not None:
+        return query_columns(fold, node, remote)
     return relation_columns(fold, node, fold.naming.relation(node))
 
 
@@ -101,8 +148,7 @@ def rdd(fold: Fold, node: PlanNode) -> State:
         columns = dict(zip(ids, recalled.columns, strict=True))
         return State(columns, recalled.rows, ids, recalled.issues)
     issue = frozenset({"rows come from an RDD: what made them is not known"})
-    paths = fold.record.texts(described.get("paths")) if isinstance(described, dict) else []
-    fold.leaves[node.ref] = [fold.naming.path(path) for path in paths]
+    fold.leaves[node.ref] = fold.naming.rdd(described) if isinstance(described, dict) else []
     return State({i: Column({}, DERIVED, issues=issue) for i in ids}, {}, None, issue)
 
 

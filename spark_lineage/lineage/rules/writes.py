@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from spark_lineage.lineage import evidence
 from spark_lineage.lineage.column import DERIVED, Column, Origin, State
 from spark_lineage.lineage.datasets import Schema
+from spark_lineage.lineage.datasets.subset import partitions
 from spark_lineage.lineage.fold import Fold
 from spark_lineage.lineage.model import Dataset
 from spark_lineage.lineage.rule import rule
+from spark_lineage.lineage.rules.named import current_database
+from spark_lineage.lineage.rules.topics import topics_of
 from spark_lineage.lineage.target import Target
 from spark_lineage.plan.node import PlanNode
 
 _OVERWRITE = "Overwrite"
+_IGNORE = "Ignore"
+_ERROR = "ErrorIfExists"
+
+UNTOLD = "mode ignore: the source does not tell whether it wrote"
 
 
 def query_of(fold: Fold, node: PlanNode) -> int:
     """The row of the query that a command writes."""
-    for field in ("query", "plan"):
+    for field in ("query", "plan", "sourceQuery", "table"):
         ref = node.ref_of(field)
         if ref is not None:
             return ref
@@ -49,6 +58,10 @@ def write(
     for name, value in (static or {}).items():
         if name.lower() not in known:
             columns.append((name, Column({}, DERIVED, Origin(_quoted(value))), None))
+    if static and dataset is not None and "subset" not in dataset.facts:
+        told = {key: value for key, value in static.items() if value is not None}
+        if told:
+            dataset = replace(dataset, facts={**dataset.facts, "subset": partitions([told])})
     found = State({}, {}, [], state.issues)
     found.uses = [query]
     found.outputs.append(Target(dataset, columns, state.rows, state.issues, lifecycle))
@@ -88,18 +101,44 @@ def _mode(node: PlanNode) -> str | None:
     return None
 
 
+def _new(node: PlanNode) -> bool:
+    """Whether what is written can only be new: the save mode refuses or ignores what exists."""
+    return node.text("mode") in (_ERROR, _IGNORE)
+
+
+def _only_if(state: State, written: bool | None) -> State:
+    """The same write, done only if something was not there before."""
+    for target in state.outputs:
+        if isinstance(target, Target):
+            target.written = written
+    return state
+
+
+def _committed(fold: Fold, node: PlanNode, state: State) -> State:
+    """A write of files that may find its path or partition there, and then does nothing."""
+    conditional = node.text("mode") == _IGNORE or node.raw("ifPartitionNotExists") is True
+    if not conditional or evidence.failed(fold.record):
+        return state
+    return _only_if(state, evidence.committed(fold.record))
+
+
 @rule("InsertIntoHadoopFsRelationCommand")
 def insert_into_files(fold: Fold, node: PlanNode) -> State:
     """A table's files, or a path."""
     names = _names(fold, node)
     schema = query_schema(fold, node, names)
     dataset = fold.naming.catalog_table(node.raw("catalogTable"), schema)
+    mode = _mode(node)
     if dataset is None:
         path = fold.naming.described_path(node.raw("outputPath"))
-        dataset = fold.naming.path(path or "", trim=False, schema=schema)
-    return write(
-        fold, node, dataset, names, _static(fold, node.raw("staticPartitions")), _mode(node)
-    )
+        form = node.raw("fileFormat")
+        told = fold.record.text(form.get("format")) if isinstance(form, dict) else None
+        dataset = fold.naming.path(path or "", trim=False, schema=schema, form=told)
+        # A new partition directory makes no new data set.
+        if _new(node) and "subset" not in dataset.facts:
+            mode = "CREATE"
+    static = _static(fold, node.raw("staticPartitions"))
+    return _committed(fold, node, write(fold, node, dataset, names, static, mode))
 
 
 @rule("InsertIntoHiveTable")
@@ -107,7 +146,8 @@ def insert_into_hive(fold: Fold, node: PlanNode) -> State:
     """A table of Hive's own formats."""
     dataset = fold.naming.catalog_table(node.raw("table"))
     static = _static(fold, node.raw("partition"))
-    return write(fold, node, dataset, _names(fold, node), static, _mode(node))
+    state = write(fold, node, dataset, _names(fold, node), static, _mode(node))
+    return _committed(fold, node, state)
 
 
 @rule(
@@ -121,15 +161,59 @@ def create_as_select(fold: Fold, node: PlanNode) -> State:
     names = _names(fold, node)
     described = node.raw("table") if node.has("table") else node.raw("tableDesc")
     dataset = fold.naming.catalog_table(described, query_schema(fold, node, names))
-    mode = "OVERWRITE" if node.text("mode") == _OVERWRITE else "CREATE"
-    return write(fold, node, dataset, names, None, mode)
+    state = write(fold, node, dataset, names, None, _lifecycle_of_save(fold, node, described))
+    if node.text("mode") == _IGNORE and not evidence.failed(fold.record):
+        return _only_if(state, _table_event(fold, described, evidence.CREATED))
+    return state
+
+
+def _table_event(fold: Fold, described: Any, event: str) -> bool | None:
+    """Whether the catalog made (dropped) the table that a command describes."""
+    text = fold.record.text
+    table = text(described.get("table")) if isinstance(described, dict) else None
+    database = text(described.get("database")) if isinstance(described, dict) else None
+    database = database or current_database(fold)
+    return evidence.changed(fold.record, event, database, table or "")
+
+
+def _lifecycle_of_save(fold: Fold, node: PlanNode, described: Any) -> str | None:
+    """An append or an overwrite of a table that was not there makes it."""
+    mode = node.text("mode")
+    made = _table_event(fold, described, evidence.CREATED)
+    if mode == "Append":
+        return "CREATE" if made else None
+    if mode != _OVERWRITE:
+        return "CREATE"
+    # Only this command drops the old table itself, where its own execution shows it.
+    if node.class_name == "SaveAsV1TableCommand" and made:
+        dropped = _table_event(fold, described, evidence.DROPPED)
+        return "OVERWRITE" if dropped else "CREATE"
+    return "OVERWRITE"
 
 
 @rule("SaveIntoDataSourceCommand")
 def save_into_source(fold: Fold, node: PlanNode) -> State:
     """A data source with a writer of its own, such as JDBC."""
-    dataset = fold.naming.saved(node.raw("options"), query_schema(fold, node))
-    return write(fold, node, dataset, None, None, _mode(node))
+    raw, schema = node.raw("options"), query_schema(fold, node)
+    topics, issues = topics_of(fold, query_of(fold, node), raw)
+    datasets = fold.naming.saved_by(node.raw("dataSource"), raw, schema, topics)
+    options = {key.lower() for key in fold.record.mapping(node.raw("options"))}
+    jdbc = {"url", "dbtable"} <= options
+    mode = "CREATE" if jdbc and _new(node) else _mode(node)
+    state = write(fold, node, datasets[0] if datasets else None, None, None, mode)
+    for target in list(state.outputs):
+        if isinstance(target, Target):
+            target.issues |= issues
+            state.outputs.extend(replace(target, dataset=other) for other in datasets[1:])
+    if node.text("mode") != _IGNORE or evidence.failed(fold.record):
+        return state
+    if jdbc:
+        # Rows are sent by an execution of their own, where there is one.
+        return _only_if(state, None)
+    for target in state.outputs:
+        if isinstance(target, Target):
+            target.issues |= {UNTOLD}
+    return state
 
 
 @rule("InsertIntoDataSourceCommand")
@@ -174,12 +258,19 @@ def insert_statement(fold: Fold, node: PlanNode) -> State:
 
 @rule("AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic")
 def write_v2(fold: Fold, node: PlanNode) -> State:
-    """An insert into a DataSource V2 table: Spark has put the query into its columns' order."""
+    """An insert into a DataSource V2 table: Spark has put the query into its columns' order.
+
+    Not where the table takes any schema (Delta): what is written by name is found by name.
+    """
     target = PlanNode(fold.record, node.refs("table")[0])
     while target.class_name in ("SubqueryAlias", "View"):
         target = PlanNode(fold.record, target.children[0])
     datasets = fold.naming.relation(target)
     names = fold.names(target.output())
+    if node.raw("isByName") is True:
+        known = {name.lower(): name for name in names}
+        own = fold.names(PlanNode(fold.record, query_of(fold, node)).output())
+        names = [known.get(name.lower(), name) for name in own]
     mode = None if node.class_name == "AppendData" else "OVERWRITE"
     return write(fold, node, datasets[0] if datasets else None, names, None, mode)
 
@@ -191,7 +282,11 @@ def create_as_select_v2(fold: Fold, node: PlanNode) -> State:
     target = PlanNode(fold.record, name[0])
     dataset = fold.naming.resolved_identifier(target, query_schema(fold, node))
     mode = "CREATE" if node.class_name == "CreateTableAsSelect" else "OVERWRITE"
-    return write(fold, node, dataset, None, None, mode)
+    state = write(fold, node, dataset, None, None, mode)
+    if node.raw("ignoreIfExists") is True and not evidence.failed(fold.record):
+        # The rows are written by an execution of their own, where the table was not there.
+        return _only_if(state, None)
+    return state
 
 
 @rule("WriteToDataSourceV2", "WriteToMicroBatchDataSource", "WriteToMicroBatchDataSourceV1")
@@ -205,45 +300,3 @@ def write_to_source(fold: Fold, node: PlanNode) -> State:
     if dataset is None:
         dataset = fold.naming.catalog_table(node.raw("catalogTable"))
     return write(fold, node, dataset, None, None, None)
-
-
-@rule("CreateViewCommand", "AlterViewAsCommand")
-def create_view(fold: Fold, node: PlanNode) -> State:
-    """A permanent view is an output under its declared names; a temporary one is none."""
-    names = None
-    declared = node.raw("userSpecifiedColumns")
-    if isinstance(declared, list) and declared:
-        names = _declared(fold, declared)
-    kind = node.text("viewType")
-    temporary = kind is not None and kind != "PersistedView"
-    identifier = node.raw("name")
-    if isinstance(identifier, dict) and fold.record.text(identifier.get("database")) is None:
-        temporary = temporary or node.raw("isTempView") is True
-    dataset = None
-    if not temporary:
-        dataset = fold.naming.identifier(identifier, query_schema(fold, node, names))
-    mode = "ALTER" if node.class_name.startswith("Alter") else "CREATE"
-    return write(fold, node, dataset, names, None, mode)
-
-
-def _declared(fold: Fold, raw: list[Any]) -> list[str] | None:
-    """The names of a list of (name, comment) pairs, however a pair was written down."""
-    names = []
-    for pair in raw:
-        first = pair[0] if isinstance(pair, list) and pair else pair
-        if isinstance(first, dict) and "_1" in first:
-            first = first["_1"]
-        elif type(first) is int and first >= 0:
-            row = fold.rows[first]
-            first = row[-2] if len(row) >= 3 else None
-        name = fold.record.text(first)
-        if name is None:
-            return None
-        names.append(name)
-    return names
-
-
-@rule("CacheTableAsSelect", "CacheTable")
-def cache_table(fold: Fold, node: PlanNode) -> State:
-    """A cache is no data set: the query's columns, without a name."""
-    return write(fold, node, None)

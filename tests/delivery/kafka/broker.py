@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -9,38 +10,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import missing
+from tests.support.maven import jars
+from tests.support.parts import missing
 
-POM = Path(__file__).with_name("pom.xml")
 CLUSTER = "AAAAAAAAAAAAAAAAAAAAAA"
 HEAP = ["-Xmx256m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 START_SECONDS = 60
 
 
-def class_path(folder: Path) -> str:
+def class_path() -> str:
     """The broker's jars, as Maven finds or fetches them; the test is skipped without."""
-    for program in ("java", "mvn"):
-        if shutil.which(program) is None:
-            missing(program)
-    file = folder / "class-path"
-    done = subprocess.run(
-        [
-            "mvn",
-            "-B",
-            "-q",
-            "-f",
-            str(POM),
-            "dependency:build-classpath",
-            f"-Dmdep.outputFile={file}",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
-    if done.returncode:
-        missing("org.apache.kafka from Maven Central")
-    return file.read_text()
+    if shutil.which("java") is None:
+        missing("java")
+    return os.pathsep.join(map(str, jars("org.apache.kafka:kafka_2.13:3.9.1")))
 
 
 def free_port() -> int:
@@ -55,7 +37,7 @@ class Broker:
 
     def __init__(self, folder: Path, most_bytes: int = 1 << 20) -> None:
         self._folder = folder
-        self._class_path = class_path(folder)
+        self._class_path = class_path()
         self.port, controller = free_port(), free_port()
         self.servers = f"127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None

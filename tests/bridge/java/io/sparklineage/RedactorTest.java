@@ -81,6 +81,18 @@ final class RedactorTest {
     Check.equal("x", new Redactor("([", "([").value("path", "x"));
   }
 
+  static void testSqlRedaction() {
+    java.util.Map<String, String> conf = new java.util.HashMap<>();
+    conf.put("spark.sql.redaction.options.regex", "(?i)url|customer");
+    conf.put("spark.sql.redaction.string.regex", "tiger\\d");
+    Redactor redactor = Redactor.of(conf);
+    Check.equal(Redactor.MASK, redactor.value("customer", "x"));
+    Check.equal(Redactor.MASK, redactor.value("proxyUrl", "x"));
+    Check.equal("jdbc:x://h/d", redactor.value("url", "jdbc:x://u:p@h/d"));
+    Check.equal("a " + Redactor.MASK, redactor.text("a tiger7"));
+    Check.equal("SELECT '" + Redactor.MASK + "'", redactor.sql("SELECT 'tiger7'"));
+  }
+
   private static void text(String expected, String text) {
     Check.equal(expected, REDACTOR.text(text));
   }

@@ -34,6 +34,11 @@ final class SettingsTest {
     Check.equal(5_000L, settings().shutdownTimeoutMs);
   }
 
+  static void testKeysBelowAFamilyAreTheUsers() {
+    Check.equal(true, settings("spark.lineage.namespace.alias.nn1", "cluster").enabled);
+    Check.equal(true, settings("spark.lineage.namespace.pattern.a", "x => y").enabled);
+  }
+
   static void testWhatIsWrongIsNamed() {
     invalid("spark.lineage.enabled", "maybe", "true or false");
     invalid("spark.lineage.queue.bytes", "lots", "a positive size");
@@ -41,6 +46,8 @@ final class SettingsTest {
     invalid("spark.lineage.plan.nodes", "-1", "a whole number above 0");
     invalid("spark.lineage.shutdown.timeout", "soon", "a time such as");
     invalid("spark.lineage.no.such", "1", "spark.lineage.transport.url");
+    invalid("spark.lineage.namespace.alias.", "x", "spark.lineage.namespace.alias");
+    invalid("spark.lineage.namespace.aliases.a", "x", "spark.lineage.namespace.alias");
     invalid("spark.openlineage.disabled", "x", "true or false");
   }
 

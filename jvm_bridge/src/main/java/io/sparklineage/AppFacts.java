@@ -5,7 +5,7 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkContext;
 
-/** What is true of an application as long as it runs. Immutable and thread-safe. */
+/** What is true of an application as long as it runs. Thread-safe. */
 final class AppFacts {
 
   /** Hadoop's own settings by which catalogs and paths are named. */
@@ -14,26 +14,46 @@ final class AppFacts {
     "hive.metastore.client.factory.class", "hive.metastore.glue.catalogid", "aws.region",
     "javax.jdo.option.ConnectionURL"
   };
+  private static final String REGION = "aws.region";
+  /** Where paths without a folder start, on a local file system. */
+  private static final String FOLDER = "user.dir";
 
   final String id;
   final Redactor redactor;
-  final Map<String, String> hadoop;
+  private final SparkContext context;
   private final String json;
+  private volatile Map<String, String> hadoop;
 
   AppFacts(SparkContext context) {
+    this.context = context;
     id = context.applicationId();
     Map<String, String> conf = Settings.map(context.getConf());
-    redactor =
-        new Redactor(conf.get("spark.redaction.regex"), conf.get("spark.redaction.string.regex"));
-    hadoop = new LinkedHashMap<>();
-    Configuration configuration = context.hadoopConfiguration();
-    for (String key : HADOOP_KEYS) {
-      String value = configuration.get(key);
-      if (value != null && !value.isEmpty()) {
-        hadoop.put(key, redactor.value(key, value));
-      }
-    }
+    redactor = Redactor.of(conf);
     json = describe(context);
+  }
+
+  /** Read once a session is there: Spark reads hive-site.xml for the first of them only. */
+  Map<String, String> hadoop() {
+    Map<String, String> known = hadoop;
+    if (known == null) {
+      known = new LinkedHashMap<>();
+      Configuration configuration = context.hadoopConfiguration();
+      for (String key : HADOOP_KEYS) {
+        String value = configuration.get(key);
+        if (value != null && !value.isEmpty()) {
+          known.put(key, redactor.value(key, value));
+        }
+      }
+      for (String variable : new String[] {"AWS_REGION", "AWS_DEFAULT_REGION"}) {
+        String region = System.getenv(variable);
+        if (region != null && !known.containsKey(REGION)) {
+          known.put(REGION, region);
+        }
+      }
+      known.put(FOLDER, System.getProperty(FOLDER, ""));
+      hadoop = known;
+    }
+    return known;
   }
 
   private String describe(SparkContext context) {
@@ -47,6 +67,7 @@ final class AppFacts {
     Json.field(out, "master", context.master());
     Json.field(out, "deployMode", context.deployMode());
     Json.field(out, "attemptId", (String) SparkCompat.unwrap(context.applicationAttemptId()));
+    Json.field(out, "program", Program.file(System.getProperty("sun.java.command")));
     return out.append('}').toString();
   }
 

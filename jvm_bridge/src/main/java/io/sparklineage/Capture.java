@@ -47,6 +47,7 @@ final class Capture {
         }
       };
   private final Clients clients = new Clients();
+  private BusDrops busDrops;
   private final AtomicLong captured = new AtomicLong();
   private final AtomicLong captureNanos = new AtomicLong();
   private final AtomicLong failures = new AtomicLong();
@@ -174,11 +175,13 @@ final class Capture {
     Execution execution = new Execution(event.executionId());
     Object root = SparkCompat.callOption(event, "rootExecutionId");
     execution.rootId = root instanceof Long ? (Long) root : execution.id;
-    execution.description = Limits.cut(event.description(), Limits.STATEMENT);
+    execution.description =
+        Limits.cut(Clients.callSite(event.description()), Limits.STATEMENT);
     execution.callSite = Limits.cut(event.details(), Limits.TEXT);
     execution.startTime = event.time();
     execution.jobTags = SparkCompat.list(SparkCompat.call(event, "jobTags"));
     execution.jobGroup = SparkCompat.text(event, "jobGroupId");
+    execution.tableChanges = new TableChanges();
     running.put(execution.id, execution);
     QueryExecution query = SQLExecution.getQueryExecution(execution.id);
     record(execution, query, RecordBuilder.Plans.START);
@@ -212,6 +215,10 @@ final class Capture {
   }
 
   private void offer(String body, long begin, String truncated, boolean must) {
+    if (busDrops == null) {
+      busDrops = new BusDrops(context, BUS_QUEUE);
+    }
+    queue.count("bus.events", busDrops.more());
     long nanos = System.nanoTime() - begin;
     queue.offer(
         (sequence, dropped) -> RecordBuilder.head(sequence, nanos, dropped, truncated) + body,
@@ -225,7 +232,7 @@ final class Capture {
     if (!startTold) {
       startTold = true;
       long begin = System.nanoTime();
-      String body = new RecordBuilder(facts(), settings.limits).application("START", null);
+      String body = new RecordBuilder(facts(), settings.limits).application("START", null, 0);
       offer(body, begin, null, true);
     }
   }
@@ -235,7 +242,8 @@ final class Capture {
     tellStart();
     Object code = SparkCompat.callOption(event, "exitCode");
     Long exitCode = code instanceof Number ? (Long) ((Number) code).longValue() : null;
-    String body = new RecordBuilder(facts(), settings.limits).application("END", exitCode);
+    RecordBuilder builder = new RecordBuilder(facts(), settings.limits);
+    String body = builder.application("END", exitCode, event.time());
     offer(body, begin, null, true);
   }
 
@@ -257,7 +265,14 @@ final class Capture {
   }
 
   void onServerEvent(Object event) {
-    clients.onEvent(event);
+    String change = TableChanges.json(event);
+    if (change == null) {
+      clients.onEvent(event);
+      return;
+    }
+    for (Execution execution : running.values()) {
+      execution.tableChanges.add(change);
+    }
   }
 
   void failed(Throwable e) {

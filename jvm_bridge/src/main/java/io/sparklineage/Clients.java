@@ -12,6 +12,7 @@ import java.util.Properties;
 final class Clients {
 
   private static final int BOUND = 10_000;
+  private static final String CONNECT = "Spark Connect";
 
   /** A client of a server; each part may be null. */
   static final class Client {
@@ -68,10 +69,35 @@ final class Clients {
       case "SparkListenerConnectOperationStarted":
         operations.put(
             SparkCompat.text(event, "jobTag"),
-            new Client(null, SparkCompat.text(event, "userName"), null));
+            new Client(null, connectUser(event), connectStatement(event)));
         break;
       default:
     }
+  }
+
+  /** A client need not say its user's name; the id is what the server knows its session by. */
+  private static String connectUser(Object event) {
+    String id = SparkCompat.text(event, "userId");
+    return id == null || id.isEmpty() ? SparkCompat.text(event, "userName") : id;
+  }
+
+  /** The text of a SQL command in the request, which the analyzed plan of a command may lose. */
+  private static String connectStatement(Object event) {
+    Object plan = SparkCompat.call(SparkCompat.callOption(event, "planRequest"), "getPlan");
+    Object command = SparkCompat.call(SparkCompat.call(plan, "getCommand"), "getSqlCommand");
+    Object input = SparkCompat.call(SparkCompat.call(command, "getInput"), "getSql");
+    String text = SparkCompat.text(input, "getQuery");
+    // Before Spark 4 the command itself holds the text.
+    text = text == null || text.isEmpty() ? SparkCompat.text(command, "getSql") : text;
+    return text == null || text.isEmpty() ? null : text;
+  }
+
+  /**
+   * An execution's description as a call site: Connect's is the start of its request, other in each
+   * session, and says nothing that the record does not.
+   */
+  static String callSite(String description) {
+    return description != null && description.startsWith(CONNECT + " - ") ? CONNECT : description;
   }
 
   void onJobStart(Properties properties) {

@@ -28,6 +28,7 @@ abstract class Description {
     add(SOURCES + "HadoopFsRelation", Description::hadoopFsRelation);
     add(SOURCES + "jdbc.JDBCRelation", Description::jdbcRelation);
     add("org.apache.spark.sql.sources.BaseRelation", Description::baseRelation);
+    add("org.apache.spark.sql.sources.CreatableRelationProvider", Description::provider);
     add("org.apache.hadoop.fs.Path", Description::path);
     add("java.net.URI", Description::path);
     add(CATALOG + "Table", Description::v2Table);
@@ -39,6 +40,8 @@ abstract class Description {
     add("org.apache.spark.rdd.RDD", Description::rdd);
     add("org.apache.spark.sql.connector.read.Scan", Description::scan);
     add("org.apache.spark.sql.connector.expressions.Expression", Description::expression);
+    add("org.apache.spark.sql.delta.commands.CloneSource", LakehouseFacts::cloneSource);
+    add("org.apache.spark.sql.connector.iceberg.catalog.Procedure", LakehouseFacts::procedure);
     add("org.apache.spark.sql.sources.Filter", Description::plainText);
   }
 
@@ -78,6 +81,7 @@ abstract class Description {
         .text("table", SparkCompat.text(identifier, "table"))
         .text("tableType", SparkCompat.text(SparkCompat.call(table, "tableType"), "name"))
         .text("provider", SparkCompat.text(table, "provider"))
+        .text("inputFormat", SparkCompat.text(storage, "inputFormat"))
         .text("location", SparkCompat.text(storage, "locationUri"))
         .field("partitionColumns", SparkCompat.call(table, "partitionColumnNames"))
         .field("properties", SparkCompat.call(table, "properties"))
@@ -105,8 +109,11 @@ abstract class Description {
   }
 
   private static void hadoopFsRelation(Object relation, Shape shape, ValueWriter to) {
+    Object index = SparkCompat.call(relation, "location");
     to.begin("HadoopFsRelation")
-        .field("rootPaths", rootPaths(SparkCompat.call(relation, "location")))
+        .field("rootPaths", rootPaths(index))
+        .text("index", index == null ? null : Shape.of(index).simpleName)
+        .text("version", LakehouseFacts.indexVersion(index))
         .text("format", formatOf(SparkCompat.call(relation, "fileFormat")))
         .field("partitionColumns", names(SparkCompat.call(relation, "partitionSchema")))
         .schema("schema", SparkCompat.call(relation, "schema"))
@@ -117,8 +124,9 @@ abstract class Description {
   private static void jdbcRelation(Object relation, Shape shape, ValueWriter to) {
     to.begin("JDBCRelation")
         .field("options", jdbcOptions(relation))
-        .schema("schema", SparkCompat.call(relation, "schema"))
-        .end();
+        .schema("schema", SparkCompat.call(relation, "schema"));
+    JdbcFacts.statements(relation, to);
+    to.end();
   }
 
   private static Object jdbcOptions(Object holder) {
@@ -129,8 +137,14 @@ abstract class Description {
     to.begin(shape.simpleName)
         .text("class", shape.fullName)
         .text("text", to.redactor.message(String.valueOf(relation)), Limits.LITERAL)
-        .schema("schema", SparkCompat.call(relation, "schema"))
-        .end();
+        .field("options", SourceFacts.options(relation))
+        .schema("schema", SparkCompat.call(relation, "schema"));
+    LakehouseFacts.relation(relation, shape, to);
+    to.end();
+  }
+
+  private static void provider(Object provider, Shape shape, ValueWriter to) {
+    to.begin(shape.simpleName).text("class", shape.fullName).end();
   }
 
   private static void path(Object path, Shape shape, ValueWriter to) {
@@ -142,7 +156,7 @@ abstract class Description {
         .text("class", shape.fullName)
         .text("name", SparkCompat.text(table, "name"))
         .field("properties", SparkCompat.call(table, "properties"))
-        .schema("schema", SparkCompat.call(table, "schema"))
+        .schema("schema", SparkCompat.tableSchema(table))
         .field("partitioning", texts(SparkCompat.call(table, "partitioning")));
     if (shape.is(CATALOG + "V1Table")) {
       to.field("v1", SparkCompat.call(table, "v1Table"));
@@ -150,11 +164,14 @@ abstract class Description {
     if (shape.is("org.apache.spark.sql.execution.datasources.v2.FileTable")) {
       to.field("paths", SparkCompat.call(table, "paths"));
       to.text("format", SparkCompat.text(table, "formatName"));
+      // A lazy value: null as long as Spark itself has not listed the files.
+      to.field("rootPaths", rootPaths(SparkCompat.field(table, "fileIndex")));
     }
     Object options = jdbcOptions(table);
     if (options != null) {
       to.field("options", options);
     }
+    LakehouseFacts.table(table, shape, to);
     to.end();
   }
 
@@ -172,11 +189,15 @@ abstract class Description {
   private static void fileIndex(Object index, Shape shape, ValueWriter to) {
     to.begin(shape.simpleName)
         .field("rootPaths", rootPaths(index))
+        .text("version", LakehouseFacts.indexVersion(index))
         .end();
   }
 
   private static void scan(Object scan, Shape shape, ValueWriter to) {
-    to.begin(shape.simpleName).text("class", shape.fullName).end();
+    to.begin(shape.simpleName)
+        .text("class", shape.fullName)
+        .text("version", LakehouseFacts.scanVersion(scan))
+        .end();
   }
 
   /** A transform or reference of the V2 API is its text: {@code bucket(4, id)}. */
@@ -190,41 +211,14 @@ abstract class Description {
   }
 
   private static void rdd(Object rdd, Shape shape, ValueWriter to) {
+    SourceFacts behind = SourceFacts.of(rdd);
     to.begin(shape.simpleName)
         .field("id", SparkCompat.call(rdd, "id"))
         .text("name", (String) SparkCompat.call(rdd, "name"))
-        .field("paths", rddPaths(rdd))
+        .field("paths", behind.paths)
+        .field("files", behind.files)
+        .field("jdbc", behind.jdbc)
         .end();
-  }
-
-  /**
-   * The paths that an RDD was read from: {@code SparkContext} names Hadoop RDDs by them. Reads the
-   * fields of what is known already, so that nothing lazy is computed.
-   */
-  private static List<Object> rddPaths(Object rdd) {
-    List<Object> paths = new ArrayList<>();
-    List<Object> rdds = new ArrayList<>();
-    rdds.add(rdd);
-    for (int i = 0; i < rdds.size() && i < Limits.LIST; i++) {
-      Object at = rdds.get(i);
-      String kind = Shape.of(at).simpleName;
-      if (kind.equals("HadoopRDD") || kind.equals("NewHadoopRDD")) {
-        Object name = SparkCompat.call(at, "name");
-        if (name != null && !paths.contains(name)) {
-          paths.add(name);
-        }
-        continue;
-      }
-      for (String field : new String[] {"dependencies_", "deps"}) {
-        for (Object dependency : SparkCompat.list(SparkCompat.field(at, field))) {
-          Object parent = SparkCompat.call(dependency, "rdd");
-          if (parent != null && !rdds.contains(parent)) {
-            rdds.add(parent);
-          }
-        }
-      }
-    }
-    return paths;
   }
 
   private static String formatOf(Object format) {

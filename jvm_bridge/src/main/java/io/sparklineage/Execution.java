@@ -19,6 +19,10 @@ final class Execution {
   String sessionId;
   String sql;
   Boolean stars;
+  String mode;
+
+  /** Null if the start was missed: then nobody knows what the catalog did meanwhile. */
+  TableChanges tableChanges;
 
   String name;
   Long endTime;
@@ -46,6 +50,7 @@ final class Execution {
     Json.key(to, "error");
     writeError(to, redactor);
     Json.key(to, "stars").append(stars);
+    Json.field(to, "mode", mode);
     Json.key(to, "jobTags").append('[');
     for (int i = 0; i < jobTags.size(); i++) {
       if (i > 0) {
@@ -53,7 +58,12 @@ final class Execution {
       }
       Json.quote(to, String.valueOf(jobTags.get(i)));
     }
-    to.append("]}");
+    to.append(']');
+    if (endTime != null && tableChanges != null) {
+      Json.key(to, "tableChanges");
+      tableChanges.write(to);
+    }
+    to.append('}');
   }
 
   private boolean failed() {
@@ -79,7 +89,12 @@ final class Execution {
     StringBuilder text = new StringBuilder();
     Throwable at = failure;
     for (int depth = 0; at != null && depth < 5 && text.length() < 8_192; depth++) {
-      text.append(depth == 0 ? "" : "Caused by: ").append(at.getClass().getName()).append('\n');
+      text.append(depth == 0 ? "" : "Caused by: ").append(at.getClass().getName());
+      if (depth > 0 && at.getMessage() != null) {
+        // What cancelled a query is often told by a cause only.
+        text.append(": ").append(Limits.cut(at.getMessage().split("\\R", 2)[0], Limits.LITERAL));
+      }
+      text.append('\n');
       StackTraceElement[] frames = at.getStackTrace();
       for (int i = 0; i < Math.min(frames.length, 20); i++) {
         text.append("  at ").append(frames[i]).append('\n');

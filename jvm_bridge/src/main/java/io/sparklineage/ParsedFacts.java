@@ -19,11 +19,17 @@ final class ParsedFacts {
   /** How Spark describes an action that came by SparkSession.sql, which has one statement. */
   private static final String BY_SQL = "sql at ";
   private static final String STAR = "org.apache.spark.sql.catalyst.analysis.Star";
+  /** A description is one only if it begins as one does: people begin sentences likewise. */
   private static final Pattern STATEMENT =
       Pattern.compile(
-          "(?is)\\s*(?:/\\*.*?\\*/\\s*|--[^\\n]*\\n\\s*)*(?:select|with|insert|create|replace|merge"
-              + "|update|delete|truncate|alter|drop|cache|load|from|table|values|use|set|refresh"
-              + "|analyze|msck|show|describe|explain|call|optimize|copy)\\b.*");
+          "(?is)\\s*(?:/\\*.*?\\*/\\s*|--[^\\n]*\\n\\s*)*+(?:select\\s|with\\s+\\S+\\s.*\\bas\\b"
+              + "|insert\\s+(?:into|overwrite)|(?:create|drop|alter|replace|truncate)\\s+(?:or"
+              + "|table|view|temp|temporary|global|external|database|schema|namespace|function)"
+              + "|merge\\s+into|update\\s.*\\sset|delete\\s+from|cache\\s+(?:lazy|table)"
+              + "|load\\s+data|from\\s.*\\s(?:insert|select)|table\\s+\\S+\\s*$|values\\s*[(\\d'\"]"
+              + "|use\\s+\\S+\\s*$|set\\s+\\S+=|refresh\\s+(?:table|function|\\S+\\s*$)"
+              + "|analyze\\s+table|msck\\s+repair|show\\s+\\w+|desc(?:ribe)?\\s+|explain\\s"
+              + "|call\\s+\\S+\\(|optimize\\s+\\S+|copy\\s+into|vacuum\\s).*");
 
   private ParsedFacts() {}
 

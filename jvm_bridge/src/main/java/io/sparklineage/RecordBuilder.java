@@ -73,11 +73,12 @@ final class RecordBuilder {
   }
 
   /** The record of an application's start or end. */
-  String application(String phase, Long exitCode) {
+  String application(String phase, Long exitCode, long time) {
     StringBuilder out = new StringBuilder(512);
     begin(out, "application", phase);
     if (phase.equals("END")) {
-      Json.key(out, "outcome").append("{\"exitCode\":").append(exitCode).append('}');
+      Json.key(out, "outcome").append("{\"exitCode\":").append(exitCode);
+      out.append(",\"time\":").append(time).append('}');
     }
     return out.append('}').toString();
   }
@@ -119,6 +120,7 @@ final class RecordBuilder {
                 : known;
         execution.sql = Limits.cut(found, Limits.STATEMENT);
       }
+      execution.mode = SparkCompat.text(query, "mode");
       if (execution.stars == null) {
         execution.stars = ParsedFacts.stars(query.logical());
       }

@@ -114,9 +114,17 @@ final class RecordQueue {
   }
 
   void count(String reason) {
+    count(reason, 1);
+  }
+
+  /** Counts losses that happened elsewhere; none leaves no trace. */
+  void count(String reason, long number) {
+    if (number == 0) {
+      return;
+    }
     lock.lock();
     try {
-      drop(reason);
+      dropped.merge(reason, number, Long::sum);
     } finally {
       lock.unlock();
     }

@@ -1,5 +1,6 @@
 package io.sparklineage;
 
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
@@ -18,7 +19,8 @@ final class Redactor {
   private static final String WORDS =
       "(?:secret|passw(?:or)?d|passphrase|pwd|token|credential|signature"
           + "|(?:access|api|account|private|shared|encryption)[._-]?key)";
-  private static final Pattern OUR_KEYS = Pattern.compile("(?i)" + WORDS);
+  private static final Pattern OUR_KEYS =
+      Pattern.compile("(?i)" + WORDS + "|(?:^|[._-])pass$");
 
   /** user:password@ of a URL; a bucket or container before @ has no colon and stays. */
   private static final Pattern USER_INFO =
@@ -45,12 +47,29 @@ final class Redactor {
   private static final Pattern SET = Pattern.compile("(?is)\\s*SET\\b.*");
 
   private final Pattern keys;
+  private final Pattern options;
   private final Pattern texts;
+  private final Pattern sqlTexts;
 
   /** The regexes are Spark's settings; null or malformed ones are left out. */
   Redactor(String keyRegex, String textRegex) {
+    this(keyRegex, textRegex, null, null);
+  }
+
+  private Redactor(String keyRegex, String textRegex, String optionRegex, String sqlRegex) {
     this.keys = compile(keyRegex == null ? SPARK_DEFAULT : keyRegex);
     this.texts = compile(textRegex);
+    this.options = compile(optionRegex);
+    this.sqlTexts = compile(sqlRegex);
+  }
+
+  /** As Spark's settings want it: {@code spark.redaction.*} and {@code spark.sql.redaction.*}. */
+  static Redactor of(Map<String, String> conf) {
+    return new Redactor(
+        conf.get("spark.redaction.regex"),
+        conf.get("spark.redaction.string.regex"),
+        conf.get("spark.sql.redaction.options.regex"),
+        conf.get("spark.sql.redaction.string.regex"));
   }
 
   private static Pattern compile(String regex) {
@@ -61,9 +80,14 @@ final class Redactor {
     }
   }
 
-  /** Whether the value under this key is a secret. */
+  /**
+   * Whether the value under this key is a secret. A data set is named by its url, so that one is
+   * shown, without credentials, though Spark's default for options ({@code (?i)url}) names it.
+   */
   boolean isSecret(String key) {
-    return OUR_KEYS.matcher(key).find() || keys != null && keys.matcher(key).find();
+    return OUR_KEYS.matcher(key).find()
+        || keys != null && keys.matcher(key).find()
+        || options != null && !key.equalsIgnoreCase("url") && options.matcher(key).find();
   }
 
   /** The value as it may be shown under its key. */
@@ -105,10 +129,13 @@ final class Redactor {
       clean = mask(DOUBLE_QUOTED, clean, "\"***\"");
       clean = mask(bare, clean, "***");
     }
-    if (texts != null) {
-      clean = texts.matcher(clean).replaceAll(Matcher.quoteReplacement(MASK));
-    }
-    return clean;
+    return whole(sqlTexts, whole(texts, clean));
+  }
+
+  private static String whole(Pattern pattern, String text) {
+    return pattern == null
+        ? text
+        : pattern.matcher(text).replaceAll(Matcher.quoteReplacement(MASK));
   }
 
   private static String mask(Pattern pattern, String text, String mask) {
@@ -118,7 +145,7 @@ final class Redactor {
 
   /** Column names and the like are the most of all texts: leave those at once. */
   private boolean suspicious(String text) {
-    if (texts != null) {
+    if (texts != null || sqlTexts != null) {
       return true;
     }
     for (int i = 0; i < text.length(); i++) {

@@ -34,6 +34,8 @@ final class ScanFacts {
   private static final String QUERY_STAGE =
       "org.apache.spark.sql.execution.adaptive.QueryStageExec";
 
+  private static final String[] TARGETS = {"catalogTable", "table", "tableDesc", "outputPath"};
+
   private final PlanEncoder encoder;
   private final StringBuilder scans = new StringBuilder();
   private final StringBuilder writes = new StringBuilder();
@@ -87,6 +89,7 @@ final class ScanFacts {
     writes.append(writes.length() == 0 ? "{" : ",{");
     Json.field(writes, "class", command == null ? shape.simpleName : Shape.of(command).simpleName);
     Json.numbers(writes, "metrics", metrics);
+    Json.key(writes, "target").append(target(command));
     writes.append('}');
   }
 
@@ -104,6 +107,10 @@ final class ScanFacts {
     references(out, "dataFilters", filters(node, "dataFilters", "predicates", "runtimeFilters"));
     texts(out, "pushed", pushed(node));
     Json.numbers(out, "metrics", metrics(node));
+    List<String> topics = SourceFacts.topics(SparkCompat.call(node, "rdd"));
+    if (!topics.isEmpty()) {
+      texts(out, "topics", new ArrayList<>(topics));
+    }
     Json.key(out, "source").append(source(node, shape));
     scans.append(scans.length() == 0 ? "" : ",").append(out).append('}');
   }
@@ -173,16 +180,31 @@ final class ScanFacts {
     if (source == null) {
       source = SparkCompat.call(node, "rdd");
     }
-    if (source == null || Shape.of(source).role != Shape.Role.DESCRIBED) {
+    return described(source);
+  }
+
+  /** Where a command writes to: its table, else its path. */
+  private String target(Object command) {
+    for (String method : TARGETS) {
+      String target = described(SparkCompat.unwrap(SparkCompat.call(command, method)));
+      if (!target.equals("null")) {
+        return target;
+      }
+    }
+    return "null";
+  }
+
+  private String described(Object value) {
+    if (value == null || Shape.of(value).role != Shape.Role.DESCRIBED) {
       return "null";
     }
     StringBuilder out = encoder.writer().out;
     int start = out.length();
     try {
-      encoder.writer().value(source);
+      encoder.writer().value(value);
       return out.substring(start);
     } finally {
-      // It stands in the scan, not among the rows.
+      // It stands in the scan or the write, not among the rows.
       out.setLength(start);
     }
   }

@@ -21,7 +21,9 @@ final class SessionFacts {
   private static final String[] PREFIXES = {
     "spark.sql.catalog.", "spark.lineage.", "spark.hadoop.hive.metastore.",
     "spark.hive.metastore.", "hive.metastore.", "spark.hadoop.fs.defaultFS",
-    "spark.hadoop.javax.jdo.option.ConnectionURL", "spark.hadoop.aws.region"
+    "spark.hadoop.javax.jdo.option.ConnectionURL", "spark.hadoop.aws.region",
+    "spark.glue.accountId", "spark.cassandra.connection.", "spark.mongodb.", "spark.es.",
+    "spark.cosmos.accountEndpoint", "spark.sql.sources.partitionOverwriteMode"
   };
 
   private SessionFacts() {}
@@ -61,7 +63,7 @@ final class SessionFacts {
   }
 
   private static Map<String, String> conf(Object state, AppFacts app) {
-    Map<String, String> conf = new TreeMap<>(app.hadoop);
+    Map<String, String> conf = new TreeMap<>(app.hadoop());
     Object settings = SparkCompat.call(SparkCompat.call(state, "conf"), "settings");
     if (settings instanceof Map) {
       synchronized (settings) {

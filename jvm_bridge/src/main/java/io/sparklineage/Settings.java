@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The settings that concern the JVM, read and checked as {@code spark_lineage/config.py} does:
+ * The settings that concern the JVM, read and checked as {@code spark_lineage/config} does:
  * Spark's configuration first, then the environment, then OpenLineage's key, then the default.
  *
  * <p>Immutable and thread-safe.
@@ -28,9 +28,14 @@ final class Settings {
               Arrays.asList(
                   "enabled", "python", "transport.type", "transport.url", "transport.endpoint",
                   "transport.path", "transport.apiKey", "transport.config", "transport.timeout",
-                  "namespace",
+                  "namespace", "namespace.alias", "namespace.pattern",
                   "job.name", "parentRunId", "parentJobName", "parentJobNamespace",
                   "rootParentRunId", "rootParentJobName", "rootParentJobNamespace",
+                  "job.tags", "run.tags", "job.owners", "applicationRunId",
+                  "nominalStartTime", "nominalEndTime", "lineageFacet",
+                  "filter.datasets.allow", "filter.datasets.deny",
+                  "filter.jobs.allow", "filter.jobs.deny",
+                  "filter.statements.allow", "filter.statements.deny",
                   "dataset.identity", "masking.functions", "readOnlyActions",
                   "readOnlyActions.sample", "sql", "views",
                   "facets.disabled", "agent.memory", "queue.records",
@@ -39,6 +44,9 @@ final class Settings {
 
   private static final Pattern SIZE = Pattern.compile("(\\d+)\\s*([kmgb]?)(?:i?b)?");
   private static final Pattern TIME = Pattern.compile("(\\d+(?:\\.\\d+)?)\\s*(ms|s|m|min|h|d|)");
+  /** Keys below which users give names of their own. */
+  private static final String[] FAMILIES = {"namespace.alias.", "namespace.pattern."};
+
   private static final String A_BOOLEAN = "true or false";
   private static final String A_SIZE = "a positive size such as 1048576, 512k, 32m or 1g";
   private static final String A_TIME = "a time such as 500ms, 5s, 2m or 1h";
@@ -92,7 +100,7 @@ final class Settings {
   private void refuseUnknown() {
     for (Map.Entry<String, String> entry : conf.entrySet()) {
       String key = entry.getKey();
-      if (key.startsWith(PREFIX) && !KEYS.contains(key.substring(PREFIX.length()))) {
+      if (key.startsWith(PREFIX) && !isKnown(key.substring(PREFIX.length()))) {
         StringBuilder allowed = new StringBuilder("one of");
         for (String known : new TreeSet<>(KEYS)) {
           allowed.append(allowed.length() == 6 ? " " : ", ").append(PREFIX).append(known);
@@ -100,6 +108,15 @@ final class Settings {
         throw new Invalid(key, entry.getValue(), allowed.toString());
       }
     }
+  }
+
+  private static boolean isKnown(String key) {
+    for (String family : FAMILIES) {
+      if (key.startsWith(family) && key.length() > family.length()) {
+        return true;
+      }
+    }
+    return KEYS.contains(key);
   }
 
   private boolean openLineageDisabled() {

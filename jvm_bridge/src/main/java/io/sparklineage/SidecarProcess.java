@@ -100,6 +100,6 @@ final class SidecarProcess {
     } catch (IOException e) {
       // It has ended.
     }
-    process.destroy();
+    process.destroyForcibly();
   }
 }

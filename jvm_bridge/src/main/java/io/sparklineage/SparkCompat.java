@@ -200,6 +200,23 @@ final class SparkCompat {
     return call(queryExecution, "sparkSession");
   }
 
+  /**
+   * The schema of a V2 table, null if it tells none. A table of Spark 3.4 or later has to have
+   * {@code columns} only; its {@code schema} then throws.
+   */
+  static Object tableSchema(Object table) {
+    try {
+      Object columns = call(table, "columns");
+      if (columns == null) {
+        return call(table, "schema");
+      }
+      return callStatic(
+          "org.apache.spark.sql.connector.catalog.CatalogV2Util", "v2ColumnsToStructType", columns);
+    } catch (RuntimeException e) {
+      return null;
+    }
+  }
+
   /** Waits until the listener bus is empty; false if it was not in time. */
   static boolean awaitBus(Object sparkContext, long timeoutMs) {
     try {

@@ -360,6 +360,25 @@ final class ValueWriter {
     return this;
   }
 
+  /** A statement, or a part of one: redacted as such, capped, or null. */
+  ValueWriter statement(String key, String sql) {
+    Json.key(out, key);
+    if (sql == null) {
+      out.append("null");
+      return this;
+    }
+    String clean = Limits.cut(redactor.sql(Limits.cut(sql, Limits.TEXT + Limits.MARGIN)), Limits.TEXT);
+    // Under the same text stands what is left of it when it is no statement.
+    Integer same = strings.get(clean);
+    if (same == null || !texts.get(same).equals(clean)) {
+      same = texts.size();
+      texts.add(clean);
+      stringBytes += cost(clean);
+    }
+    out.append(-1 - same);
+    return this;
+  }
+
   ValueWriter field(String key, Object value) {
     Json.key(out, key);
     value(value);

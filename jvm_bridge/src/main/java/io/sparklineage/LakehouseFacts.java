@@ -1,0 +1,102 @@
+package io.sparklineage;
+
+/**
+ * What Delta's and Iceberg's own objects hold in memory: paths, versions, branches.
+ *
+ * <p>Neither library is on the bridge's class path, so all goes by name. Only values and fields
+ * that are set already are read: no snapshot is computed and no file is opened. Stateless.
+ */
+final class LakehouseFacts {
+
+  private static final String DELTA = "org.apache.spark.sql.delta.";
+  private static final String PINNED_INDEX = DELTA + "files.TahoeFileIndexWithSnapshotDescriptor";
+  private static final String ICEBERG = "org.apache.iceberg.";
+
+  private LakehouseFacts() {}
+
+  /** The further keys of a described V2 table. */
+  static void table(Object table, Shape shape, ValueWriter to) {
+    if (shape.is(DELTA + "catalog.DeltaTableV2")) {
+      to.field("path", SparkCompat.call(table, "path"));
+      to.field("v1", SparkCompat.callOption(table, "catalogTable"));
+      // Lazy: null until somebody needed it.
+      to.text("version", SparkCompat.text(SparkCompat.field(table, "initialSnapshot"), "version"));
+    } else if (shape.is("org.apache.spark.sql.connector.write.RowLevelOperationTable")) {
+      to.field("table", SparkCompat.call(table, "table"));
+    } else if (shape.fullName.startsWith(ICEBERG)) {
+      Object inner = SparkCompat.call(table, "table");
+      to.text("tableName", SparkCompat.text(inner, "name"));
+      to.field("metadata", inner != null && Shape.of(inner).is(ICEBERG + "BaseMetadataTable"));
+      to.text("version", SparkCompat.text(table, "snapshotId"));
+      to.text("branch", SparkCompat.text(table, "branch"));
+    }
+  }
+
+  /** What Delta's CLONE copies: a Delta table, or what its name names. */
+  static void cloneSource(Object source, Shape shape, ValueWriter to) {
+    to.begin(shape.simpleName)
+        .field("table", SparkCompat.field(source, "sourceTable"))
+        .field("identifier", SparkCompat.field(source, "tableIdentifier"))
+        .end();
+  }
+
+  /** A procedure of Iceberg's on Spark 3; later ones are Spark's own. */
+  static void procedure(Object procedure, Shape shape, ValueWriter to) {
+    to.begin(shape.simpleName)
+        .text("class", shape.fullName)
+        .text("catalog", SparkCompat.text(SparkCompat.field(procedure, "tableCatalog"), "name"))
+        .end();
+  }
+
+  /** The further keys of a described relation of Delta's own: its change data feed. */
+  static void relation(Object relation, Shape shape, ValueWriter to) {
+    if (!shape.fullName.startsWith(DELTA)) {
+      return;
+    }
+    Object snapshot =
+        SparkCompat.call(SparkCompat.call(relation, "snapshotWithSchemaMode"), "snapshot");
+    to.field("path", SparkCompat.call(SparkCompat.call(snapshot, "deltaLog"), "dataPath"))
+        .field("v1", SparkCompat.callOption(relation, "catalogTableOpt"))
+        .text("startingVersion", SparkCompat.text(relation, "startingVersion"))
+        .text("endingVersion", SparkCompat.text(relation, "endingVersion"));
+  }
+
+  /** The version that a file index of Delta's lists, or null. */
+  static String indexVersion(Object index) {
+    if (index == null || !Shape.of(index).fullName.startsWith(DELTA)) {
+      return null;
+    }
+    String version = SparkCompat.text(SparkCompat.call(index, "preparedScan"), "version");
+    if (version == null) {
+      version = SparkCompat.text(index, "versionScanned");
+    }
+    if (version == null) {
+      version = SparkCompat.text(SparkCompat.call(index, "snapshotAtAnalysis"), "version");
+    }
+    return version == null && Shape.of(index).is(PINNED_INDEX)
+        ? SparkCompat.text(index, "version")
+        : version;
+  }
+
+  /**
+   * The snapshot that a scan of Iceberg's has planned, or null: what its planning reported, which
+   * stays true when the table goes on; else the one that it was pinned to.
+   */
+  static String scanVersion(Object scan) {
+    if (scan == null || !Shape.of(scan).fullName.startsWith(ICEBERG)) {
+      return null;
+    }
+    Object reporter = SparkCompat.field(scan, "scanReportSupplier");
+    if (reporter instanceof java.util.function.Supplier) {
+      Object report = ((java.util.function.Supplier<?>) reporter).get();
+      String reported = SparkCompat.text(report, "snapshotId");
+      if (reported != null) {
+        return reported;
+      }
+    }
+    Object pinned = SparkCompat.field(scan, "snapshotId");
+    return pinned != null
+        ? pinned.toString()
+        : SparkCompat.text(SparkCompat.field(scan, "snapshot"), "snapshotId");
+  }
+}

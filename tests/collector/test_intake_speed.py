@@ -1,0 +1,228 @@
+"""The quick ways of intake give just what the long ones do, and lose nothing."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spark_lineage.collector import intake, known
+from spark_lineage.collector.model import Event
+from spark_lineage.collector.service import Collector
+from spark_lineage.collector.store import schema as tables
+from tests.collector.build import dataset, event, lineage, run_id, schema, writes
+
+_LINK = {"identifiers": [{"namespace": "file", "name": "/t", "type": "LOCATION"}]}
+_TEXTS = st.sampled_from(
+    ["", "a", "a\0b", "ü", "\ud800", "password=geheim", "https://u:p@host", "x" * 30, "1" * 25]
+)
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | _TEXTS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["name", "value", "password", "token", "version", "é", "k"]), inner
+        )
+    ),
+    max_leaves=6,
+)
+
+
+@st.composite
+def _datasets(draw: st.DrawFn) -> Any:
+    facets: dict[str, Any] = draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "schema": st.sampled_from([schema("a:int"), schema("a:long", "b:int"), None, {}]),
+                "columnLineage": st.sampled_from(
+                    [lineage({"a": ["IDENTITY s.a"]}, ["FILTER s.b"]), {"fields": {"a": 3}}]
+                ),
+                "symlinks": st.sampled_from([_LINK, {"identifiers": [{"name": 1}]}]),
+                "version": st.builds(lambda n: {"datasetVersion": str(n)}, st.integers(0, 3)),
+                "lifecycleStateChange": st.just({"lifecycleStateChange": "OVERWRITE"}),
+                "other": _JSON,
+            },
+        )
+    )
+    found: dict[str, Any] = {
+        "namespace": "db",
+        "name": draw(st.sampled_from("st")),
+        "facets": facets,
+    }
+    for side in ("inputFacets", "outputFacets"):
+        if draw(st.booleans()):
+            found[side] = draw(
+                st.sampled_from([None, {}, {"outputStatistics": {"rowCount": 3}}])
+                | st.builds(lambda v: {"mine": v, "inputStatistics": {"rowCount": v}}, _JSON)
+            )
+    return draw(st.just(found) | st.sampled_from([None, 3, {**found, "value": "x"}]))
+
+
+@st.composite
+def _contents(draw: st.DrawFn) -> Any:
+    content = event(run=draw(st.integers(1, 3)), minute=draw(st.integers(0, 9)))
+    content["inputs"] = draw(st.lists(_datasets(), max_size=2) | st.none())
+    content["outputs"] = draw(st.lists(_datasets(), max_size=2))
+    content["run"]["facets"] = draw(
+        st.dictionaries(st.sampled_from(["parent", "errorMessage", "mine"]), _JSON, max_size=2)
+    )
+    content["job"]["facets"] = draw(
+        st.dictionaries(st.sampled_from(["sql", "ownership", "lineage", "mine"]), _JSON, max_size=2)
+    )
+    if draw(st.booleans()):
+        outputs = [{"namespace": "db", "name": "t", "availability": "PARTIAL", "issues": ["i"]}]
+        content["run"]["facets"]["sparkLineage_quality"] = {"outputs": outputs}
+    content.update(draw(st.dictionaries(st.sampled_from(["more", "eventType", "job"]), _JSON)))
+    return content
+
+
+def _read(body: bytes) -> Event | list[Any]:
+    try:
+        return intake.read(body)
+    except intake.MalformedError as error:
+        return error.faults
+
+
+@settings(max_examples=300, deadline=None)
+@given(_contents())
+def test_a_repeat_is_read_as_the_event_itself(content: Any) -> None:
+    body = json.dumps(content).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(intake, "_repeat", lambda _: None)
+        long = _read(body)
+    assert _read(body) == long
+    # And again, now that its parts are known, and written in another order.
+    assert _read(body) == long
+    turned = {key: content[key] for key in reversed(content)}
+    assert _read(json.dumps(turned, indent=1, ensure_ascii=False).encode("utf-8", "replace")) == (
+        long
+    ) or "\ud800" in str(content)
+
+
+def test_parts_are_forgotten_when_they_are_too_many() -> None:
+    seen: known.Seen[int] = known.Seen(100)
+    made = []
+    for n in (1, 2, 1, 3, 1, 2):
+        seen.get(b"%040d" % n, lambda n=n: made.append(n) or n)  # type: ignore[misc]
+    assert made == [1, 2, 3, 2]
+    assert seen.get(b"x" * 1_000, lambda: 7) == 7
+    assert seen.get(b"none", lambda: None) is None
+
+
+def _history(chance: random.Random) -> list[dict[str, Any]]:
+    """Runs of a few jobs over a few tables, with schemas, links, renames and failures."""
+    found = []
+    for number in range(chance.randrange(3, 9)):
+        table, source = chance.sample("tuvw", 2)
+        columns = {"a": [chance.choice([f"IDENTITY {source}.a", f"TRANSFORMATION {source}.b"])]}
+        own: dict[str, Any] = {}
+        if chance.random() < 0.5:
+            own["schema"] = schema(chance.choice(["a:int", "a:long"]))
+        if chance.random() < 0.3:
+            place = {"namespace": "file", "name": f"/{chance.choice('tu')}", "type": "LOCATION"}
+            own["symlinks"] = {"identifiers": [place]}
+        if chance.random() < 0.2:
+            before = {"namespace": "db", "name": source}
+            own["lifecycleStateChange"] = {
+                "lifecycleStateChange": "RENAME", "previousIdentifier": before
+            }  # fmt: skip
+        read = dataset(source, schema=schema(chance.choice(["a:int", "a:string", "b:int"])))
+        minute = chance.randrange(50)
+        for type in chance.choice((["START", "COMPLETE"], ["COMPLETE"], ["START", "FAIL"])):
+            found.append(
+                writes(
+                    table, columns, type=type, run=number, minute=minute, inputs=(read,), own=own
+                )
+            )
+            minute += chance.randrange(9)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_one_by_one_and_all_at_once_give_the_same_store(seed: int) -> None:
+    """What a group of events is read and written together for must not show."""
+    chance = random.Random(seed)
+    bodies = [json.dumps(one).encode() for one in _history(chance)]
+    shown = []
+    for groups in ("each", "all", "some"):
+        order = chance.sample(bodies, len(bodies)) + chance.sample(bodies, len(bodies) // 2)
+        collector = Collector("sqlite://")
+        while order:
+            size = {"each": 1, "all": len(order), "some": chance.randrange(1, 5)}[groups]
+            some, order = order[:size], order[size:]
+            answer = collector.take_batch(b"[" + b",".join(some) + b"]")
+            assert answer["status"] == "success"
+        shown.append(collector.graph())
+        collector.close()
+    assert shown[0] == shown[1] == shown[2]
+
+
+def test_a_repeat_of_known_lineage_adds_no_edge(collector: Collector) -> None:
+    content = writes("t", {"a": ["IDENTITY s.a"], "b": ["AGGREGATION s.b"]}, inputs=("s",))
+
+    def edges() -> list[tuple[Any, ...]]:
+        query = tables.edges.select().order_by(tables.edges.c.id)
+        with collector.database.read() as connection:
+            return [tuple(row) for row in connection.execute(query)]
+
+    collector.take(json.dumps(content).encode())
+    before = edges()
+    for run in range(2, 8):
+        content["run"]["runId"] = run_id(run)
+        content["eventTime"] = f"2026-01-02T00:00:0{run}Z"
+        collector.take(json.dumps(content).encode())
+    assert edges() == before
+    assert len(before) == 3
+
+
+def test_what_was_acknowledged_survives_a_kill_in_the_middle(tmp_path: Path) -> None:
+    """Sixteen clients post while the process is killed: nothing that got its 201 is lost."""
+    command = [sys.executable, "-m", "spark_lineage.cli", "collector", "--port", "0"]
+    process = subprocess.Popen(
+        [*command, "--db", str(tmp_path / "c.db")], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    url = process.stdout.readline().split()[-1]
+    acknowledged: list[str] = []
+    enough = threading.Event()
+
+    def post(client: int) -> None:
+        with httpx.Client(base_url=url, trust_env=False) as http:
+            for number in range(10_000):
+                content = writes("t", {"a": ["IDENTITY s.a"]}, run=client * 10_000 + number)
+                try:
+                    answer = http.post("/api/v1/lineage", json=content)
+                except httpx.HTTPError:
+                    return
+                assert answer.status_code == 201
+                acknowledged.append(content["run"]["runId"])
+                if len(acknowledged) > 200:
+                    enough.set()
+
+    threads = [threading.Thread(target=post, args=(client,)) for client in range(16)]
+    for thread in threads:
+        thread.start()
+    assert enough.wait(60)
+    process.send_signal(signal.SIGKILL)
+    for thread in threads:
+        thread.join(60)
+    process.wait()
+    process.stdout.close()
+    collector = Collector(str(tmp_path / "c.db"))
+    query = tables.events.select().with_only_columns(tables.events.c.run_id)
+    with collector.database.read() as connection:
+        kept = set(connection.scalars(query))
+        assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+    collector.close()
+    assert set(acknowledged) <= kept

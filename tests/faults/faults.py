@@ -1,0 +1,221 @@
+"""The faults, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tests.faults import actions
+from tests.faults.script import EVENTS, Parts
+
+LISTENER = "io.sparklineage.LineageListener"
+
+HUNDRED = """
+    for number in range(100):
+        spark.range(number + 1).write.mode("overwrite").parquet("many")
+"""
+LARGE = """
+    jvm = spark._jvm
+    numbers = jvm.java.util.stream.IntStream.range(0, 1000000).boxed()
+    many = numbers.collect(jvm.java.util.stream.Collectors.toList())
+    from pyspark.sql import DataFrame
+    frame = spark.range(10)
+    chosen = getattr(jvm.org.apache.spark.sql.functions, "col")("id").isInCollection(many)
+    print("large", DataFrame(frame._jdf.filter(chosen), spark).count(), flush=True)
+"""
+FAULTY = """
+    for _ in range({times}):
+        spark.read.format("Faulty").option("error", "{error}").load().collect()
+"""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault, and what must come of it.
+
+    ``events``: all events that the run would send without it. ``lost``: how many
+    of them may be gone for good, each counted under the reason ``counted``; None: what
+    was not yet told is gone with the process. ``says``: a text of the driver's log.
+    """
+
+    name: str
+    collector: str = "healthy"
+    parts: Parts = field(default_factory=Parts)
+    conf: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    during: Callable[[actions.Running], None] | None = None
+    host: str = "plugin"
+    events: int | None = EVENTS
+    lost: int = 0
+    counted: str = ""
+    refused: bool = False
+    prepare: str = ""
+    says: str = ""
+
+
+MEET = Parts(during="meet()")
+
+FAULTS = [
+    Fault("none"),
+    # The collector.
+    Fault("collector absent", "absent", says="are not delivered"),
+    Fault("collector refuses", "refuses", says="are not delivered"),
+    Fault("collector never answers", "black hole"),
+    Fault("collector answers 500", "500"),
+    Fault("collector answers 503 with Retry-After", "503"),
+    Fault("collector answers 401", "401"),
+    Fault("collector answers 413", "413", refused=True),
+    Fault("collector answers 422", "422", refused=True),
+    Fault("collector answers garbage", "garbage"),
+    Fault("collector redirects", "redirect"),
+    Fault("collector answers byte by byte", "byte by byte"),
+    Fault("collector dies in the middle of a post", "dies"),
+    Fault("its name is not found", "no name"),
+    Fault("its certificate is wrong", "wrong certificate"),
+    # The spool.
+    Fault("disk full for the spool", prepare="small files"),
+    Fault("spool directory cannot be written", prepare="spool is a file"),
+    Fault("spool directory gone", "500", MEET, during=actions.remove_spool, events=None),
+    Fault("spool file corrupted", "500", MEET, during=actions.corrupt_spool, events=None),
+    Fault("no writable home", prepare="no home"),
+    # The sidecar.
+    Fault("sidecar killed", parts=MEET, during=actions.kill_sidecar),
+    Fault("sidecar killed twice", parts=MEET, during=actions.kill_sidecar_twice),
+    Fault("sidecar hangs", parts=MEET, during=actions.stop_sidecar),
+    Fault("sidecar above its memory limit", conf={"spark.lineage.agent.memory": "1m"}),
+    Fault("clock jumps back", prepare="clock"),
+    # The driver.
+    Fault("driver killed", parts=MEET, during=actions.kill_driver, events=None),
+    Fault("os._exit", parts=Parts(end="os._exit(7)"), events=None),
+    Fault("os._exit with enable()", parts=Parts(end="os._exit(7)"), host="enable", events=None),
+    Fault("exception in the script", parts=Parts(end="raise ValueError('by the script')")),
+    Fault(
+        "exception in the script with enable()",
+        parts=Parts(end="raise ValueError('by the script')"),
+        host="enable",
+    ),
+    Fault("sys.exit(3)", parts=Parts(end="sys.exit(3)")),
+    Fault("spark.stop() while 100 queries wait", parts=Parts(HUNDRED, end="spark.stop()"),
+          events=EVENTS + 200),
+    Fault(
+        "two contexts in a row",
+        parts=Parts(
+            end="""
+                spark.stop()
+                spark = SparkSession.builder.appName("second").getOrCreate()
+                print("second", job(spark, "again").count())
+            """
+        ),
+        events=2 * EVENTS,
+    ),
+    Fault(
+        "two contexts in a row with enable()",
+        parts=Parts(
+            end="""
+                spark.stop()
+                spark = SparkSession.builder.appName("second").getOrCreate()
+                import importlib.util
+                if "spark_lineage" in sys.modules:
+                    sys.modules["spark_lineage"].enable(spark)
+                print("second", job(spark, "again").count())
+            """
+        ),
+        host="enable",
+        events=2 * EVENTS,
+    ),
+    Fault("script with stop()", parts=Parts(end="spark.stop()")),
+    Fault(
+        "fork in the driver",
+        parts=Parts(
+            during="""
+                child = os.fork()
+                if child == 0:
+                    os._exit(0)
+                print("child", os.waitpid(child, 0)[1])
+            """
+        ),
+        host="enable",
+    ),
+    Fault(
+        "multiprocessing in the driver",
+        parts=Parts(
+            during="""
+                import multiprocessing
+                for method in ("fork", "spawn"):
+                    with multiprocessing.get_context(method).Pool(2) as pool:
+                        print("pool", pool.map(abs, [-1, 2, -3]))
+            """
+        ),
+        host="enable",
+    ),
+    Fault(
+        "no thread can be started at exit (Python 3.12)",
+        parts=Parts(
+            end="""
+                import atexit, threading
+                def refuse(*_, **__):
+                    raise RuntimeError("can't create new thread at interpreter shutdown")
+                atexit.register(setattr, threading, "_start_new_thread", refuse)
+            """
+        ),
+        host="enable",
+    ),
+    # Records.
+    Fault("record too large", conf={"spark.lineage.record.bytes": "8k"}),
+    Fault(
+        "queue full",
+        parts=Parts(during="meet()", end=HUNDRED),
+        conf={"spark.lineage.queue.records": "20", "spark.lineage.shutdown.timeout": "2s"},
+        during=actions.stop_sidecar,
+        events=EVENTS + 200,
+        lost=200,
+        counted="queue.records",
+    ),
+    Fault(
+        "listener bus overflows",
+        parts=Parts(end=HUNDRED),
+        conf={"spark.scheduler.listenerbus.eventqueue.spark-lineage.capacity": "1"},
+        events=EVENTS + 200,
+        lost=EVENTS + 200,
+        counted="bus.events",
+    ),
+    Fault(
+        "plan of a million nodes",
+        parts=Parts(during=LARGE),
+        conf={"spark.driver.memory": "3g"},
+        events=EVENTS + 2,
+    ),
+    *(
+        Fault(
+            f"{error} in the encoder",
+            parts=Parts(during=FAULTY.format(times=1, error=error)),
+            prepare="faulty source",
+            events=EVENTS + 2,
+        )
+        for error in (
+            "StackOverflowError",
+            "OutOfMemoryError",
+            "NoSuchMethodError",
+            "NoClassDefFoundError",
+        )
+    ),
+    Fault(
+        "five failures in a row",
+        parts=Parts(during=FAULTY.format(times=5, error="NoSuchMethodError")),
+        prepare="faulty source",
+        events=None,
+        says="switched off",
+    ),
+    # Set-up.
+    Fault(
+        "plugin, listener and enable() together",
+        conf={"spark.sql.queryExecutionListeners": LISTENER},
+        host="both",
+    ),
+    Fault("jar of another version", prepare="other jar", events=None, says="format version"),
+    Fault("malformed setting", conf={"spark.lineage.queue.bytes": "lots"}, events=0,
+          says="spark.lineage.queue.bytes"),
+    Fault("unknown setting", conf={"spark.lineage.colour": "red"}, events=0,
+          says="spark.lineage.colour"),
+    Fault("no python at all", conf={"spark.lineage.python": "/no/such/python"}),
+]  # fmt: skip

@@ -1,0 +1,115 @@
+"""Whole jobs and all that they tell: a script, and beside it the events worked out by hand."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.scenarios.normal import Names, differences, runs
+from tests.support.jobs import Finished, Jobs
+
+HERE = Path(__file__).parent
+SCENARIOS = sorted(path.stem for path in HERE.glob("*.json"))
+
+
+@pytest.fixture(scope="module", params=SCENARIOS)
+def scenario(
+    request: pytest.FixtureRequest, module_jobs: Jobs
+) -> tuple[list[dict[str, Any]], Finished, Jobs]:
+    folder = module_jobs.folder / request.param
+    folder.mkdir()
+    jobs = Jobs(folder)
+    done = jobs.submit(HERE / f"{request.param}.py")
+    assert done.code == 0, done.stderr[-3000:]
+    expected = json.loads((HERE / f"{request.param}.json").read_text())
+    return [entry for entry in expected if _runs_here(entry)], done, jobs
+
+
+def _runs_here(entry: dict[str, Any]) -> bool:
+    from pyspark import __version__
+
+    since = entry.get("since", "3.4").split(".")
+    return tuple(map(int, __version__.split(".")[:2])) >= tuple(map(int, since))
+
+
+def test_each_run_is_told_as_worked_out(
+    scenario: tuple[list[dict[str, Any]], Finished, Jobs],
+) -> None:
+    expected, done, jobs = scenario
+    told = runs(done.events, Names(jobs.folder))
+    if any("writes_nothing" in entry for entry in expected):
+        # Whether Spark makes an execution of what it then leaves alone is its own affair.
+        expected = [entry for entry in expected if "writes_nothing" not in entry]
+        told = [run for run in told if run["outputs"]]
+    assert differences(told, expected) == []
+
+
+def test_each_run_has_one_start_and_one_end_below_its_application(
+    scenario: tuple[list[dict[str, Any]], Finished, Jobs],
+) -> None:
+    _, done, _ = scenario
+    by_run: dict[str, list[dict[str, Any]]] = {}
+    for event in done.events:
+        by_run.setdefault(event["run"]["runId"], []).append(event)
+    applications = {
+        run_id
+        for run_id, events in by_run.items()
+        if events[0]["job"]["facets"]["jobType"]["jobType"] == "APPLICATION"
+    }
+    for run_id, events in by_run.items():
+        assert [event["eventType"] == "START" for event in events] == [True, False]
+        assert events[0]["job"]["name"] == events[1]["job"]["name"]
+        assert events[0]["eventTime"] <= events[1]["eventTime"]
+        if run_id not in applications:
+            assert events[1]["run"]["facets"]["parent"]["run"]["runId"] in applications
+
+
+def test_nothing_is_unexplained_or_unknown(
+    scenario: tuple[list[dict[str, Any]], Finished, Jobs],
+) -> None:
+    for event in scenario[1].events:
+        quality = event["run"]["facets"].get("sparkLineage_quality", {})
+        assert not quality.get("unexplained"), event
+        assert not quality.get("unknownNodes"), event
+        assert not quality.get("dropped"), event
+        assert not quality.get("failures"), event
+
+
+def test_the_collector_holds_one_node_for_each_data_set(
+    scenario: tuple[list[dict[str, Any]], Finished, Jobs],
+) -> None:
+    expected, done, jobs = scenario
+    names = {name for entry in expected for name in entry.get("inputs", ())}
+    names |= {name for entry in expected for name in entry.get("outputs", {})}
+    store = f"sqlite:///{jobs.folder}/store.db"
+    _cli("import", "--db", store, str(jobs.events))
+    graph = json.loads(_cli("export", "--db", store, "--graph", "--json"))
+    short = Names(jobs.folder).short
+    held = [short(dataset) for dataset in graph["datasets"]]
+    assert sorted(held) == sorted(_now(names, expected))
+    assert done.events
+
+
+def _now(names: set[str], expected: list[dict[str, Any]]) -> set[str]:
+    """The data sets after all renames: a table that got another name is one node."""
+    for entry in expected:
+        for name, output in entry.get("outputs", {}).items():
+            if "previous" in output:
+                names = (names - {output["previous"]}) | {name}
+    return names
+
+
+def _cli(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "spark_lineage.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
