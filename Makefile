@@ -7,6 +7,7 @@
 #   make smoke SPARK=3.4.4          the small set of them
 #   make places             the tests that start clusters, shells and servers of Spark;
 #                           on another version with SPARK=3.5.9
+#   make faults             a real job for each fault; prints what became of it
 #   make bench              the benchmarks
 
 SHELL := /bin/bash
@@ -23,7 +24,7 @@ WORKERS ?= 2
 PYTEST := -m pytest -n $(WORKERS) --dist loadgroup
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint types test-spark smoke places bench wheel clean
+.PHONY: demo test lint types test-spark smoke places faults bench wheel clean
 .DELETE_ON_ERROR:
 
 .venv/.ready: pyproject.toml
@@ -49,7 +50,7 @@ demo: jar
 	@exec $(BIN)/spark-lineage demo $(if $(ONCE),--once)
 
 test: .venv/.ready-test jar lint types
-	$(BIN)/python $(PYTEST) -m "not places" $(ARGS)
+	$(BIN)/python $(PYTEST) -m "not places and not faults" $(ARGS)
 
 lint: .venv/.ready-test
 	$(BIN)/ruff check .
@@ -70,7 +71,7 @@ $(OTHER)/.ready: pyproject.toml | .venv/.ready
 	@touch $@
 
 test-spark: $(OTHER)/.ready jar
-	$(OTHER)/bin/python $(PYTEST) -m "spark and not places" $(ARGS)
+	$(OTHER)/bin/python $(PYTEST) -m "spark and not places and not faults" $(ARGS)
 
 smoke: $(OTHER)/.ready jar
 	$(OTHER)/bin/python $(PYTEST) -m smoke $(ARGS)
@@ -85,6 +86,11 @@ test-spark smoke:
 	@echo "make $@: name the version: make $@ SPARK=3.5.9"; exit 2
 endif
 
+# ARGS='-k sidecar' for some of them; the table shows the last run of each.
+faults: .venv/.ready-test jar
+	$(BIN)/python $(PYTEST) -m faults $(ARGS)
+	$(BIN)/python -m tests.faults.report
+
 # Those over TPC queries need their folder: make bench TPC=path
 bench: jar
 	$(BIN)/python benchmarks/capture.py
@@ -95,6 +101,7 @@ ifdef TPC
 endif
 
 # Parts and sizes: make bench-collector ARGS='--part ingest --events 20000', or --postgres
+.PHONY: bench-collector
 bench-collector: .venv/.ready-test
 	$(BIN)/python benchmarks/collector.py $(ARGS)
 

@@ -3,7 +3,8 @@
 Each of the jobs reads two tables of 20 columns and overwrites one of ten: 20
 edges to columns and 4 to rows, expressions, schemas, symlinks, statistics, the
 job's SQL, what the agent says of itself. START tells the lineage too, as it does
-where the query is known by then. The agent's own builder makes them.
+where the query is known by then. The agent's own builder makes them; ``lean``
+ones have the same edges and little else, as other producers send them.
 """
 
 from __future__ import annotations
@@ -40,13 +41,15 @@ _WRITTEN = 987_654_321
 class Events:
     """The events of so many jobs; a job's are alike but for run, time and statistics."""
 
-    def __init__(self, jobs: int) -> None:
-        self._jobs = [(self._body(n, "START"), self._body(n, "COMPLETE")) for n in range(jobs)]
+    def __init__(self, jobs: int, lean: bool = False) -> None:
+        self._jobs = [
+            (self._body(n, "START", lean), self._body(n, "COMPLETE", lean)) for n in range(jobs)
+        ]
         self.size = sum(len(body) for pair in self._jobs for body in pair) // (2 * jobs)
 
-    def known(self) -> list[bytes]:
+    def known(self, first: int = 0) -> list[bytes]:
         """One successful run of each job."""
-        return [self.event(job, job, True) for job in range(len(self._jobs))]
+        return [self.event(job, first + job, True) for job in range(len(self._jobs))]
 
     def mixed(self, first: int, count: int) -> list[bytes]:
         """``count`` events, START and COMPLETE of one run after the other, job by job."""
@@ -56,14 +59,15 @@ class Events:
 
     def event(self, job: int, run: int, end: bool) -> bytes:
         """One event of a run, by the run's number, by which its time is told too."""
-        at = DAY0 + timedelta(seconds=run * 10 + end * 5)
+        at = DAY0 + timedelta(seconds=run % (1 << 28) * 10 + end * 5)
         body = self._jobs[job][end].replace(b"@TIME@", at.strftime("%Y-%m-%dT%H:%M:%SZ").encode())
         body = body.replace(str(_WRITTEN).encode(), str(1_000 + run % 100_000).encode())
         return body.replace(_RUN.encode(), str(uuid.UUID(int=run)).encode())
 
     @staticmethod
-    def _body(job: int, state: str) -> bytes:
-        orders, customers = _table(f"orders_{job}"), _table(f"customers_{job}")
+    def _body(job: int, state: str, lean: bool) -> bytes:
+        name = f"lean_{job}" if lean else str(job)
+        orders, customers = _table(f"orders_{name}"), _table(f"customers_{name}")
 
         def source(table: Dataset, column: int, kind: Kind) -> Source:
             return Source(table.namespace, table.name, f"column_{column}", kind)
@@ -88,16 +92,16 @@ class Events:
             source(orders, 3, Kind.FILTER),
             source(orders, 1, Kind.GROUP_BY),
         )
-        out = _table(f"summary_{job}", 10)
+        out = _table(f"summary_{name}", 10)
         output = Output(out, columns=columns, indirect=rows, lifecycle="OVERWRITE")
         run = Run(
             _RUN,
             "bench",
-            f"etl.summary_{job}",
+            f"etl.summary_{name}",
             "COMMAND",
             0,
             1,
-            sql=f"INSERT OVERWRITE summary_{job} SELECT ... FROM orders_{job} JOIN customers_{job}",
+            sql=f"INSERT OVERWRITE summary_{name} SELECT ... FROM orders_{name} JOIN ...",
             parent=ParentRun(_APPLICATION, "bench", "etl"),
             root=ParentRun(_APPLICATION, "airflow", "nightly"),
             spark_version="4.0.1",
@@ -114,7 +118,18 @@ class Events:
             builder.start(run, lineage) if state == "START" else builder.end(run, lineage, state)
         )
         told["eventTime"] = "@TIME@"
+        if lean:
+            _strip(told)
         return json.dumps(told, separators=(",", ":")).encode()
+
+
+def _strip(event: dict[str, Any]) -> None:
+    """Leave what a plain producer tells: the edges, the output's schema, the SQL, statistics."""
+    event["run"]["facets"] = {"processing_engine": event["run"]["facets"]["processing_engine"]}
+    for item in event["inputs"]:
+        item["facets"] = {}
+    (output,) = event["outputs"]
+    output["facets"] = {key: output["facets"][key] for key in ("schema", "columnLineage")}
 
 
 def _table(name: str, columns: int = 20) -> Dataset:

@@ -19,6 +19,8 @@ SPARK_FIXTURES = {"spark", "spark_session", "jobs", "module_jobs"}
 
 # Packages whose tests share one session, which must not start in two processes at once.
 TOGETHER = ("bridge", "lineage")
+# Each parameter is a job of its own, that any process may run.
+APART = ("faults", "scenarios")
 LONGEST = ("lineage/test_cases.py", "lineage")
 
 
@@ -41,6 +43,8 @@ def _group(item: pytest.Item) -> str:
     path = item.path.relative_to(Path(__file__).parent)
     if str(path) != LONGEST[0] and path.parts[0] in TOGETHER:
         return path.parts[0]
+    if path.parts[0] in APART:
+        return f"{path}[{item.callspec.id}]" if hasattr(item, "callspec") else str(path)
     return str(path)
 
 

@@ -190,5 +190,5 @@ def test_namespaces_get_other_names_by_keys_of_the_users_own() -> None:
     ],
 )
 def test_a_wrong_name_for_a_namespace_is_refused(key: str, value: str) -> None:
-    with pytest.raises(ConfigError, match="spark.lineage.namespace"):
+    with pytest.raises(ConfigError, match=r"spark\.lineage\.namespace"):
         load({"spark.lineage.namespace." + key: value}, {})

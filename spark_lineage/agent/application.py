@@ -47,7 +47,7 @@ class Application:
 
     def see(self, record: dict[str, Any]) -> None:
         """Note the times of a record."""
-        execution = record.get("execution") or {}
+        execution = record.get("execution") or record.get("job") or {}
         for key in ("startTime", "endTime"):
             self.last_seen = max(self.last_seen, int(execution.get(key) or 0))
 

@@ -121,9 +121,10 @@ def error_of(execution: dict[str, Any]) -> RunError:
 
 
 # Spark's words for what somebody cancelled: by 4.x's error condition, or 3.x's message; a query
-# that a server's client interrupted; also where another exception is around it.
+# that a server's client interrupted; also where another exception is around it. Only Spark's own
+# exceptions say so: a message of the job's may read the same.
 _CANCELLED = re.compile(
-    r"(?:[\w.$]+(?:Exception|Error): )*"
+    r"(?:[\w.$]+(?:Exception|Error): )*org\.apache\.spark\.[\w.$]*Exception: "
     r"(?:\[(?:SPARK_JOB_CANCELLED|OPERATION_CANCELED)\b|Job \d+ cancelled\b)"
 )
 _INTERRUPTED = frozenset(
@@ -138,10 +139,11 @@ _INTERRUPTED = frozenset(
 def is_cancelled(execution: dict[str, Any]) -> bool:
     """Whether a failed execution was cancelled: a job, stage, group or tag of it, or its thread."""
     error = execution.get("error") or {}
-    if error.get("class") in _INTERRUPTED or _CANCELLED.match(error.get("message") or ""):
+    name, message = error.get("class") or "", error.get("message") or ""
+    if name in _INTERRUPTED:
         return True
-    causes = re.findall(r"^Caused by: [\w.$]+: (.*)$", error.get("stack") or "", re.MULTILINE)
-    return any(_CANCELLED.match(cause) for cause in causes)
+    causes = re.findall(r"^Caused by: (.*)$", error.get("stack") or "", re.MULTILINE)
+    return any(_CANCELLED.match(told) for told in (f"{name}: {message}", *causes))
 
 
 def job_kind(lineage: Lineage | None) -> str:

@@ -10,6 +10,7 @@ run is left out if anything in it is met; with an allow-list if nothing is.
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterable
 from fnmatch import translate
 from typing import Any, Final
@@ -17,6 +18,7 @@ from typing import Any, Final
 from spark_lineage.agent.names import root_class
 from spark_lineage.config import Settings
 from spark_lineage.lineage.model import Lineage
+from spark_lineage.openlineage.run import Run
 
 #: Roots of plans that only read, which have nothing to name but their leaves.
 _QUERIES: Final = frozenset(
@@ -103,3 +105,12 @@ class EventFilter:
     def of_job(self, application: str, job: str) -> str | None:
         """By the job's name and its application's."""
         return "jobs" if self.jobs.refuses((application, job)) else None
+
+
+def is_told(run: Run, settings: Settings) -> bool:
+    """Whether a run that writes nothing is told: it may be off, or one of a share.
+
+    By its id, so that START and end agree.
+    """
+    share = settings.read_only_actions_sample * (1 << 32)
+    return settings.read_only_actions and zlib.crc32(run.run_id.encode()) < share

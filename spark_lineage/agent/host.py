@@ -146,6 +146,7 @@ class Host:
             **self._delivery.counts(),
             "acknowledged": self._acknowledged,
             "failures": self._failures.counts(),
+            "held": self._runs.held(),
         }
 
     def _report(self, force: bool) -> None:

@@ -28,6 +28,10 @@ class JobNames:
     def __init__(self) -> None:
         self._queries: OrderedDict[str, dict[str, int]] = OrderedDict()
 
+    def __len__(self) -> int:
+        """How many queries are known by number."""
+        return sum(len(known) for known in self._queries.values())
+
     def name(
         self, application: str, record: dict[str, Any], lineage: Lineage | None, query: str
     ) -> str:

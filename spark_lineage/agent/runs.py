@@ -14,8 +14,9 @@ from typing import Any
 from spark_lineage.agent import facts
 from spark_lineage.agent.application import Application, application_of
 from spark_lineage.agent.derived import Derived, Deriver
-from spark_lineage.agent.filters import EventFilter, is_query
+from spark_lineage.agent.filters import EventFilter, is_query, is_told
 from spark_lineage.agent.guard import Failures
+from spark_lineage.agent.jobs import RddJobs
 from spark_lineage.agent.names import query_hash, root_class
 from spark_lineage.config import Settings
 from spark_lineage.lineage.datasets.lakehouse import is_bookkeeping
@@ -69,6 +70,9 @@ class Runs:
         """What delivery has lost so far, by reason; told with the next event."""
         self.filtered: Counter[str] = Counter()
         """Runs that the event filter left out, by the list that did."""
+        self._jobs = RddJobs(
+            settings, self._options, self._builder, self._filter, failures, self.filtered
+        )
 
     def take(self, record: dict[str, Any]) -> list[Event]:
         """Take one record and give the events that follow from it."""
@@ -86,7 +90,13 @@ class Runs:
             return events
         if application.denied:
             return events
-        if record["phase"] == "START":
+        if record["kind"] == "job":
+            losses = {**self.losses, **self.undelivered}
+            told = self._jobs.take(record, application, losses)
+        elif record["kind"] != "execution":
+            # Of a newer bridge.
+            return events
+        elif record["phase"] == "START":
             told = self._start(record, application)
         else:
             told = self._end(record, application)
@@ -126,6 +136,9 @@ class Runs:
             if not open_run.started:
                 events.append(self._builder.start(run, open_run.lineage))
             events.append(self._builder.end(run, open_run.lineage, "ABORT"))
+        if jobs := self._jobs.abort(application_id, at):
+            aborted = True
+            events += jobs
         if not application.told:
             if application.denied or not events:
                 return events
@@ -149,6 +162,17 @@ class Runs:
         for application_id in list(self._applications):
             events += self.end_application(application_id, error=error, died=died)
         return events
+
+    def held(self) -> dict[str, int]:
+        """How many entries the maps hold, by what they are of."""
+        applications = self._applications.values()
+        return {
+            "applications": len(applications),
+            "open": len(self._open),
+            "nested": len(self._roots),
+            "ended": sum(len(application.ended_roots) for application in applications),
+            "names": sum(len(application.names) for application in applications),
+        }
 
     def _application(self, record: dict[str, Any], events: list[Event]) -> Application:
         application_id = str(record["app"]["id"])
@@ -186,12 +210,19 @@ class Runs:
         open_run = _Open(
             self._run(record, application, made), lineage=made.lineage, issues=made.issues
         )
+        # spark-sql plans a query, and so runs the command in it, before it tells of the query's
+        # start: what is nested has come first.
+        earlier = self._open.get(key)
+        if earlier is not None:
+            open_run.has_nested = True
+            open_run.nested, open_run.statistics = earlier.nested, earlier.statistics
+            open_run.issues += [issue for issue in earlier.issues if issue not in made.issues]
         self._remember(self._open, key, open_run)
         # Without a plan the job has no name yet: its start is told with its end. So is that of a
         # query around a command: it may be no more than a look at what the command gave.
         if made.lineage is None or (execution.get("mode") == "ALL" and not is_query(record)):
             return []
-        if self._is_left_out(made.lineage, made.issues):
+        if self._is_left_out(open_run.run, made.lineage, made.issues):
             return []
         if is_bookkeeping(record, made.lineage):
             return []
@@ -241,6 +272,7 @@ class Runs:
         self._measure(open_run, made)
         open_run.issues += [issue for issue in made.issues if issue not in open_run.issues]
         if number != root:
+            open_run.has_nested = True
             if made.lineage is not None:
                 open_run.nested.append(made.lineage)
             return []
@@ -253,7 +285,8 @@ class Runs:
         execution = record["execution"]
         contributions = [*([made.lineage] if made.lineage is not None else []), *open_run.nested]
         merged = merge(contributions) if contributions else open_run.lineage
-        if not open_run.started and self._is_left_out(merged, open_run.issues):
+        if not open_run.started and self._is_left_out(open_run.run, merged, open_run.issues):
+            self.filtered["readOnlyActions"] += 1
             return []
         run = self._run(record, application, replace(made, lineage=merged))
         if open_run.started:
@@ -319,10 +352,13 @@ class Runs:
         except Exception as error:
             self._failures.add("adding statistics", error)
 
-    def _is_left_out(self, lineage: Lineage | None, issues: list[str]) -> bool:
-        if self._settings.read_only_actions or lineage is None or issues:
+    def _is_left_out(self, run: Run, lineage: Lineage | None, issues: list[str]) -> bool:
+        """Whether an action that writes nothing is one of those that are not told."""
+        if lineage is None or issues:
             return False
-        return not any(output.dataset and output.written for output in lineage.outputs)
+        if any(output.dataset and output.written for output in lineage.outputs):
+            return False
+        return not is_told(run, self._settings)
 
     def _run(self, record: dict[str, Any], application: Application, made: Derived) -> Run:
         execution = record["execution"]

@@ -13,7 +13,7 @@ from spark_lineage.collector.graph import Bounds, Node, Walk
 from spark_lineage.collector.resolve import Column, Dataset
 from spark_lineage.collector.steps import Steps
 from spark_lineage.collector.store import schema
-from spark_lineage.collector.store.rows import chunks
+from spark_lineage.collector.store.rows import chunks, fetched
 from spark_lineage.collector.times import show
 
 Answer = dict[str, Any]
@@ -277,8 +277,17 @@ def _datasets(
     return sorted(found, key=lambda one: (one["distance"], one["dataset"], one["namespace"]))
 
 
+_LAST_RUNS = """
+    SELECT j.id, r.run_id, r.state, r.started, r.ended
+    FROM jobs j JOIN runs r ON r.id = (
+        SELECT x.id FROM runs x WHERE x.job_id = j.id AND x.kind = 'RUN'
+        ORDER BY x.last DESC, x.run_id DESC LIMIT 1
+    )
+    WHERE j.id """
+
+
 def _jobs(connection: Connection, ids: set[int]) -> dict[int, Answer]:
-    jobs, runs = schema.jobs, schema.runs
+    jobs = schema.jobs
     found: dict[int, Answer] = {}
     for some in chunks(ids):
         query = select(jobs.c.id, jobs.c.namespace, jobs.c.name).where(jobs.c.id.in_(some))
@@ -287,20 +296,13 @@ def _jobs(connection: Connection, ids: set[int]) -> dict[int, Answer]:
             found[row.id] = {"job": job, "last_run": None, "owners": []}
         for job_id, people in owned.of_jobs(connection, some).items():
             found[job_id]["owners"] = people
-    for job_id, answer in found.items():
-        last = connection.execute(
-            select(runs.c.run_id, runs.c.state, runs.c.started, runs.c.ended)
-            .where(runs.c.job_id == job_id, runs.c.kind == "RUN")
-            .order_by(runs.c.last.desc(), runs.c.run_id.desc())
-            .limit(1)
-        ).first()
-        if last is not None:
-            answer["last_run"] = {
-                "id": last.run_id,
-                "state": last.state,
-                "started": show(last.started),
-                "ended": show(last.ended),
-            }
+    for job_id, run_id, state, started, ended in fetched(connection, _LAST_RUNS, found):
+        found[job_id]["last_run"] = {
+            "id": run_id,
+            "state": state,
+            "started": show(started),
+            "ended": show(ended),
+        }
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 from pydantic import Field as Given
+from starlette.responses import Response
 
 from spark_lineage.collector import (
     checks,
@@ -15,6 +16,7 @@ from spark_lineage.collector import (
     maps,
     questions,
     resolve,
+    respond,
     schema_change,
     times,
 )
@@ -65,7 +67,7 @@ def diff(
     )
 
 
-@router.get("/lineage/graph")
+@router.get("/lineage/graph", response_model=respond.ANSWER)
 def one_graph(
     request: Request,
     dataset: Name,
@@ -80,7 +82,7 @@ def one_graph(
     via: View = None,
     fold: Fold = None,
     as_of: When = None,
-) -> dict[str, Any]:
+) -> Response:
     """Columns, data sets and jobs around one of them, with the edges of each level."""
     some = frozenset(map(str.upper, kind))
     bounds = Bounds(depth, limit, follow == "direct", unmasked, some, moment(as_of))
@@ -88,7 +90,7 @@ def one_graph(
     collector = _collector(request)
     with collector.database.read() as connection:
         found = resolve.column(connection, dataset, column, namespace)
-        return maps.around(connection, found, bounds, direction, folded, via)
+        return respond.answer(maps.around(connection, found, bounds, direction, folded, via))
 
 
 @router.get("/tags/flow")

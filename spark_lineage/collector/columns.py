@@ -85,6 +85,18 @@ def _all_inputs(
     return tuple(sorted({*one, *other}))
 
 
+def taken_back(part: ColumnPart | None, facets: dict[str, Any]) -> ColumnPart | None:
+    """What a DatasetEvent says that takes back what others of it stated: nothing feeds it.
+
+    A run says of what it did itself: there a deleted facet is as none.
+    """
+    deleted = any(
+        _dict(facets.get(name)) and facets[name].get("_deleted") is True
+        for name in ("columnLineage", "lineage")
+    )
+    return ColumnPart(inputs=()) if part is None and deleted else part
+
+
 def _facet(facets: dict[str, Any], name: str) -> dict[str, Any] | None:
     facet = facets.get(name)
     if not isinstance(facet, dict) or facet.get("_deleted") is True:

@@ -270,7 +270,11 @@ def _event(
         inputs=_with(_unique(inputs), dict.fromkeys(stated.reads), output=False),
         outputs=tuple(
             _judged(facts, quality)
-            for facts in _with(_unique(outputs), stated.outputs, output=True)
+            for facts in _with(
+                _unique(outputs if kind != "DATASET" else _taken_back(content, outputs)),
+                stated.outputs,
+                output=True,
+            )
         ),
         facets={name: facets[name] for name in KEPT_FACETS if isinstance(facets.get(name), dict)},
         job_facets={
@@ -281,6 +285,11 @@ def _event(
         job_edges=tuple(sorted(stated.feeds | _dependencies(facets, own))),
         job_io=tuple(sorted(stated.io)),
     )
+
+
+def _taken_back(content: dict[str, Any], outputs: list[DatasetFacts]) -> list[DatasetFacts]:
+    facets = content["dataset"].get("facets") or {}
+    return [replace(one, columns=columns.taken_back(one.columns, facets)) for one in outputs]
 
 
 def _judged(facts: DatasetFacts, quality: dict[str, Any]) -> DatasetFacts:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DataError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from spark_lineage.collector import intake, resolve
+from spark_lineage.collector import intake, resolve, respond
 from spark_lineage.collector.graph import Bounds
 from spark_lineage.collector.guard import Token
 from spark_lineage.collector.parameters import (
@@ -127,7 +127,7 @@ def resolve_name(request: Request, name: Name, namespace: Namespace = None) -> d
     return _collector(request).resolve(name, namespace)
 
 
-@router.get("/api/v1/columns/explain")
+@router.get("/api/v1/columns/explain", response_model=respond.ANSWER)
 def explain(
     request: Request,
     dataset: Name,
@@ -141,16 +141,17 @@ def explain(
     via: View = None,
     fold: Fold = None,
     as_of: When = None,
-) -> dict[str, Any]:
+) -> Response:
     """Where a column comes from and how it is made, step by step."""
     bounds = Bounds(
         depth, limit, follow == "direct", unmasked, frozenset(map(str.upper, kind)), moment(as_of)
     )
     narrow = {"view": via, "fold": folding(request, fold)}
-    return _collector(request).explain_column(dataset, column, namespace, bounds, **narrow)
+    found = _collector(request).explain_column(dataset, column, namespace, bounds, **narrow)
+    return respond.answer(found)
 
 
-@router.get("/api/v1/columns/impact")
+@router.get("/api/v1/columns/impact", response_model=respond.ANSWER)
 def impact(
     request: Request,
     dataset: Name,
@@ -164,13 +165,14 @@ def impact(
     via: View = None,
     fold: Fold = None,
     as_of: When = None,
-) -> dict[str, Any]:
+) -> Response:
     """What depends on a column, or without one on the whole data set."""
     bounds = Bounds(
         depth, limit, follow == "direct", unmasked, frozenset(map(str.upper, kind)), moment(as_of)
     )
     narrow = {"view": via, "fold": folding(request, fold)}
-    return _collector(request).impact(dataset, column, namespace, bounds, **narrow)
+    found = _collector(request).impact(dataset, column, namespace, bounds, **narrow)
+    return respond.answer(found)
 
 
 @router.get("/api/v1/datasets/explain")

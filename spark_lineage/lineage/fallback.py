@@ -139,7 +139,8 @@ def _written(naming: Naming, node: PlanNode) -> Iterator[Dataset]:
             elif kind == "Path":
                 found = naming.path(naming.described_path(raw) or "", trim=False)
             elif "map" in raw:
-                found = naming.saved(raw)
+                yield from naming.saved_by(node.raw("dataSource"), raw)
+                return
         else:
             for ref in _target_rows(node):
                 target = PlanNode(record, ref)

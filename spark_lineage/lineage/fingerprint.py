@@ -58,7 +58,7 @@ _COUNTERS: Final = frozenset({"id", "cteId", "loopId"})
 
 def sql_hash(sql: str) -> str:
     """The hash of a statement: blanks as one, dates, times and UUIDs masked."""
-    return _digest([_masked(" ".join(sql.split()))])
+    return _digest([masked(" ".join(sql.split()))])
 
 
 def plan_hash(record: Record, options: LineageOptions) -> str | None:
@@ -76,7 +76,8 @@ def _digest(tokens: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def _masked(text: str) -> str:
+def masked(text: str) -> str:
+    """The text without what changes from day to day: dates, times, UUIDs, classes of lambdas."""
     return _MASKED.sub("*", text)
 
 
@@ -200,7 +201,7 @@ class _Normal:
     def _text(self, raw: int) -> str:
         known = self._texts.get(raw)
         if known is None:
-            known = self._texts[raw] = repr(_masked(self._record.text(raw) or ""))
+            known = self._texts[raw] = repr(masked(self._record.text(raw) or ""))
         return known
 
     def _column(self, ref: int) -> str:
@@ -211,7 +212,7 @@ class _Normal:
 
     def _source(self, ref: int) -> str:
         datasets = self._naming.relation(PlanNode(self._record, ref))
-        return f"source {sorted((one.namespace, _masked(one.name)) for one in datasets)}"
+        return f"source {sorted((one.namespace, masked(one.name)) for one in datasets)}"
 
     def _literal(self, row: list[Any]) -> list[str]:
         shape = self._record.shapes[row[0]]
@@ -221,7 +222,7 @@ class _Normal:
             return [kind, "NULL"]
         if not self._literals:
             return [kind, "?"]
-        return [kind, "*" if kind in _TIME_TYPES else f"'{_masked(text)}'"]
+        return [kind, "*" if kind in _TIME_TYPES else f"'{masked(text)}'"]
 
     def _value(self, field: str, raw: Any) -> str:
         """A field's value as text; nested values without recursion."""
@@ -236,7 +237,7 @@ class _Normal:
             elif type(item) is int:
                 out.append(self._text(item) if item < 0 else f"@{self._place.get(item)}")
             elif isinstance(item, str):
-                out.append(repr(_masked(item)))
+                out.append(repr(masked(item)))
             elif isinstance(item, list):
                 stack.append(_Text("]"))
                 stack.extend(reversed(item))

@@ -56,8 +56,8 @@ class Declared:
 class Run:
     """One run of one job. Times are milliseconds since the epoch.
 
-    ``job_kind`` is ``APPLICATION``, ``COMMAND`` or ``QUERY`` (OpenLineage's jobType
-    of the job); ``context`` and ``quality`` are the contents of the
+    ``job_kind`` is ``APPLICATION``, ``COMMAND``, ``QUERY`` or ``RDD_JOB`` (OpenLineage's
+    jobType of the job); ``context`` and ``quality`` are the contents of the
     ``sparkLineage_context`` and ``sparkLineage_quality`` run facets;
     ``statistics`` maps a data set ``(namespace, name)`` to
     ``{"rows", "bytes", "files"}``, read for inputs and written for outputs.

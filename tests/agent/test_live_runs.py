@@ -94,7 +94,9 @@ def test_what_somebody_cancelled_is_an_abort(live: Live, tmp_path: Path, how: st
 
 def test_a_failure_is_a_fail_also_if_it_speaks_of_cancelling(live: Live, tmp_path: Path) -> None:
     def fail() -> None:
-        frame = live.spark.range(1).selectExpr("raise_error('Job 1 cancelled') AS x")
+        frame = live.spark.range(1).selectExpr(
+            "CAST(raise_error('Job 1 cancelled') AS STRING) AS x"
+        )
         with pytest.raises(Exception, match="Job 1 cancelled"):
             frame.write.parquet(str(tmp_path / "never"))
 

@@ -149,13 +149,18 @@ def test_a_look_at_a_commands_result_is_no_run(runs: Runs) -> None:
     look[1]["plans"]["optimized"] = len(nodes) - 1
     events = _take(runs, *command, *copy.deepcopy(look))
     assert [kind for kind, _ in _kinds(events)] == ["START", "START", "COMPLETE"]
-    # Where the command runs inside it, it is the action itself.
+    # Where the command runs inside it, it is the action itself; spark-sql tells that one first.
     inner = [_record("START", 3, root=2), _record("END", 3, root=2)]
-    events = _take(Runs(config.load({}, {}), Failures()), look[0], *inner, look[1])
-    assert _kinds(events)[1:] == [
-        ("START", "nightly.default.sums"),
-        ("COMPLETE", "nightly.default.sums"),
-    ]
+    for order in (
+        [look[0], *inner, look[1]],
+        [*inner, *look],
+        [inner[0], look[0], inner[1], look[1]],
+    ):
+        events = _take(Runs(config.load({}, {}), Failures()), *copy.deepcopy(order))
+        assert _kinds(events)[1:] == [
+            ("START", "nightly.default.sums"),
+            ("COMPLETE", "nightly.default.sums"),
+        ]
 
 
 def test_a_run_whose_start_was_lost_is_whole_all_the_same(runs: Runs) -> None:
@@ -259,6 +264,12 @@ FAILED = [
         "org.apache.spark.SparkException",
         "[WRITING_JOB_ABORTED] Writing job aborted.",
         "E\nCaused by: java.lang.ArithmeticException: / by zero",
+    ),
+    ("java.lang.RuntimeException", "Job 1 cancelled", None),
+    (
+        "org.apache.spark.SparkException",
+        "Job aborted due to stage failure: ...",
+        "E\nCaused by: java.lang.RuntimeException: Job 1 cancelled",
     ),
     (None, None, None),
 ]

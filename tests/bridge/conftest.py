@@ -63,15 +63,15 @@ class Captured:
         self.spark.range(1).collect()
         self.take()
 
-    def take(self) -> list[dict[str, Any]]:
-        """The records of all executions so far, each checked; they are acknowledged."""
+    def take(self, kind: str = "execution") -> list[dict[str, Any]]:
+        """The records of this kind so far, all of them checked; they are acknowledged."""
         self.context.listenerBus().waitUntilEmpty(60_000)
         records = json.loads(self.bridge.lease(1_000_000, 1 << 30, 0))
         for record in records:
             check(record)
         if records:
             self.bridge.ack(records[-1]["sequence"])
-        return [record for record in records if record["kind"] == "execution"]
+        return [record for record in records if record["kind"] == kind]
 
     def ends(self) -> list[dict[str, Any]]:
         return [record for record in self.take() if record["phase"] == "END"]

@@ -109,6 +109,7 @@ def normalise(record: dict[str, Any], home: str) -> dict[str, Any]:
     clean["execution"].update(sessionId="s", startTime=0)
     conf = clean["session"]["conf"]
     kept = {k: v for k, v in conf.items() if not k.startswith(("spark.app", "hive.", "spark.lin"))}
+    kept["user.dir"] = "/home/user"
     clean["session"].update(id="s", conf=kept)
     version = record["app"]["sparkVersion"]
     clean["strings"] = [string.replace(version, "3.0") for string in clean["strings"]]

@@ -11,6 +11,10 @@ FACTS = {
     "id", "rootId", "sessionId", "thread", "description", "callSite", "sql", "name", "startTime",
     "endTime", "outcome", "error", "stars", "jobTags",
 }  # fmt: skip
+JOB = {
+    "id", "callSite", "details", "named", "scopeId", "scope", "group", "description", "tags",
+    "operations", "seen", "startTime", "endTime", "outcome", "error", "metrics", "rdd", "output",
+}  # fmt: skip
 SCAN = {
     "class", "node", "output", "columns", "partitionFilters", "dataFilters", "pushed", "metrics",
     "source",
@@ -27,10 +31,18 @@ def check(record: dict[str, Any]) -> None:
         extra = {"outcome"} if record["phase"] == "END" else set()
         assert set(record) == ENVELOPE | extra
         return
+    if record["kind"] == "job":
+        assert set(record) == ENVELOPE | {"job", "session", "strings", "shapes", "nodes"}
+        assert set(record["job"]) == JOB
+        assert set(record["session"]) == {"conf"}
+        assert record["nodes"] == []
+        for key in ("rdd", "output"):
+            _value(record, 0, record["job"][key])
+        return
     assert record["kind"] == "execution"
     assert set(record) == ENVELOPE | EXECUTION
-    # Told only at the end of what was seen to start.
-    assert set(record["execution"]) - {"tableChanges"} == FACTS
+    # Told only at the end of what was seen to start; records kept from before have no mode.
+    assert set(record["execution"]) - {"tableChanges", "mode"} == FACTS
     assert len(set(record["strings"])) == len(record["strings"])
     for number, row in enumerate(record["nodes"]):
         _row(record, number, row)

@@ -76,7 +76,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-
 END = "WHERE amount > 0 GROUP BY customer.name"
 SCRIPTS = {
     "same.sql": "-- As it was; only spelled otherwise.\nCREATE OR REPLACE TEMP VIEW big AS\n"

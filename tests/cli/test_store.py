@@ -101,3 +101,21 @@ def test_impact_as_of_a_time(run: Run, address: str) -> None:
     assert len(run(*asked, "2026-01-01T00:02:00Z").out.splitlines()) == 1
     assert len(run(*asked, "2026-01-01T00:05:00Z").out.splitlines()) > 2
     assert run(*asked, "yesterday").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--kafka", "topic"), "--kafka is 'topic'; allowed: BROKER"),
+        (("--kafka", "h:1/t", "--kafka-config", "/nowhere.json"), "a file of JSON"),
+        (("--temp", "("), "--temp is '('; allowed: a regular expression"),
+        (("--webhook", "nobody"), "--webhook is 'nobody'; allowed: an http or https URL"),
+        (("--alarm", "coverage"), "--alarm is 'coverage'; allowed: one of coverage, "),
+    ],
+)
+def test_a_service_that_cannot_be_set_up_says_why(
+    run: Run, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    done = run("collector", "--port", "0", "--db", str(tmp_path / "c.db"), *arguments)
+    assert done.code == 2
+    assert said in done.err

@@ -63,6 +63,9 @@ def events() -> list[Json]:
             "app-1", dropped={"queue_full": 2})),
         event(run=3, minute=80, job="other", facets=quality(
             "app-1", dropped={"queue_full": 5, "too_large": 1}, failures={"derive": 1})),
+        # Told late, and the same once more: nothing new is lost.
+        event(run=6, minute=85, job="etl", facets=quality("app-1", dropped={"queue_full": 3})),
+        event(run=7, minute=88, job="etl", facets=quality("app-1", dropped={"queue_full": 5})),
         event(run=4, minute=90, job="other", facets=quality(
             "app-2", dropped={"queue_full": 1}, unknownNodes={"Fancy": 1})),
     ]  # fmt: skip
@@ -116,13 +119,13 @@ def test_over_time(collector: Collector) -> None:
             "unexplained_columns", "agent_failures", "quarantined", "conflicts")  # fmt: skip
     assert [tuple(p[k] for k in keys) for p in told["points"]] == [
         (2, 0, 1, 1.0, 3, 2, 1, 0, 0, None),
-        (3, 1, 0, None, 1, 5, 0, 1, 0, None),
+        (5, 1, 0, None, 1, 5, 0, 1, 0, None),
         (0, 0, 0, None, 0, 0, 0, 0, 0, None),
     ]
     with collector.database.read() as connection:
         one = job(connection, "etl")
     told = collector.ask(health.trend, parse(at(0)), parse(at(119)), "hour", one)
-    assert [p["runs"] for p in told["points"]] == [2, 1]
+    assert [p["runs"] for p in told["points"]] == [2, 3]
     for step, since in (("hour", 0), ("day", now() + 2 * health.DAY)):
         with pytest.raises(ConfigError, match="since"):
             collector.ask(health.trend, since, now(), step, None)

@@ -154,3 +154,24 @@ def test_made_with_the_client_s_own_classes(collector: Collector) -> None:
 def test_a_facet_that_says_nothing(collector: Collector, facet: Json | None) -> None:
     take(collector, event(inputs=("s",), outputs=(dataset("t", lineage=facet),)))
     assert edges(collector, table_level=True) == {"t < DATASET s"}
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("facet", ["columnLineage", "lineage"])
+def test_a_facet_that_is_taken_back(collector: Collector, facet: str, backwards: bool) -> None:
+    stated = lineage({"a": ["IDENTITY t.a"]})
+    source = {"type": "DATASET", "namespace": "db", "name": "t", "field": "a"}
+    if facet == "lineage":
+        stated = {**FACET, "inputs": [], "fields": {"a": {"inputs": [source]}}}
+    kind = "IDENTITY" if facet == "columnLineage" else "DIRECT"
+
+    def of(minute: int, body: Any, name: str = "v") -> Any:
+        told = {"eventTime": at(minute), "producer": PRODUCER}
+        return {**told, "dataset": dataset(name, **{facet: body})}
+
+    events = [of(1, stated), of(2, {**FACET, "_deleted": True}), of(3, stated, "w"),
+              of(4, {**FACET, "_deleted": True}, "u"), of(5, stated, "u")]  # fmt: skip
+    take(collector, *(reversed(events) if backwards else events))
+    # Of `v` it was taken back, of `w` never, of `u` it was stated again.
+    assert edges(collector) == {f"w.a < {kind} t.a", f"u.a < {kind} t.a"}
+    assert edges(collector, closed=True) == {f"v.a < {kind} t.a"}

@@ -96,8 +96,8 @@ def told(collector: Collector, *events: Json) -> list[Json]:
     watch = SchemaWatch(collector.database, found.append)
     for content in events:
         take(collector, content)
-        for out in content["outputs"]:
-            watch.look(out["namespace"], out["name"])
+        for one in (*content["inputs"], *content["outputs"]):
+            watch.look(one["namespace"], one["name"])
     return [one["schema_change"] for one in found]
 
 

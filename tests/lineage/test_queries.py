@@ -251,14 +251,16 @@ def test_a_statement_and_its_frame_are_told_alike(shop: Bench) -> None:
     assert shop.lineage(text) == shop.lineage(shop.spark.sql(text))
 
 
-def test_a_merge_names_its_target(bench: Bench) -> None:
+def test_a_delete_names_its_target_and_what_it_looks_at(bench: Bench) -> None:
     bench.spark.sql("CREATE NAMESPACE IF NOT EXISTS dv2.hub")
     bench.spark.sql("CREATE TABLE dv2.hub.tgt (k INT, v INT)")
     lineage = bench.lineage("DELETE FROM dv2.hub.tgt WHERE k = 1")
     assert lineage.outputs[0].dataset is not None
     assert lineage.outputs[0].dataset.name == "hub.tgt"
-    assert lineage.outputs[0].availability is Availability.PARTIAL
-    assert sum(lineage.unknown_nodes.values()) == 1
+    assert lineage.outputs[0].availability is Availability.AVAILABLE
+    assert lineage.outputs[0].columns == ()
+    assert [(s.field.lower(), s.kind) for s in lineage.outputs[0].indirect] == [("k", Kind.FILTER)]
+    assert lineage.unknown_nodes == {}
 
 
 def test_kinds_are_told_in_a_fixed_order(shop: Bench) -> None:

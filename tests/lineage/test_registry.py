@@ -36,7 +36,6 @@ GAPS: Final = {
         "ArrowEvalPython ArrowEvalPythonUDTF BatchEvalPython BatchEvalPythonUDTF DomainJoin"
         " OrderedJoin ScanBuilderHolder WindowGroupLimit WriteFiles"
     ),
-    "the analysis runs it, what is left is its result": "Call",
     "a step of a script: each statement in it is a query of its own": (
         "ErrorCondition ExceptionHandler ForStatement IfElseStatement IterateStatement"
         " LeaveStatement LoopStatement RepeatStatement SearchedCaseStatement SimpleCaseStatement"
@@ -47,7 +46,6 @@ GAPS: Final = {
         "AutoCdcInto MemoryPlan OffsetHolder StreamingExecutionRelation"
         " WriteToContinuousDataSource WriteToStream WriteToStreamStatement"
     ),
-    "row-level commands: they have the conservative rule yet": "MergeRows",
 }
 
 

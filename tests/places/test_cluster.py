@@ -11,6 +11,12 @@ from tests.places.place import Place
 
 pytestmark = pytest.mark.places
 
+# Before 4.0 Spark starts such a driver without what it needs on Java 17.
+OPEN_MODULES = " ".join(
+    f"--add-opens=java.base/{package}=ALL-UNNAMED"
+    for package in ("java.lang", "java.lang.invoke", "java.nio", "java.util", "sun.nio.ch")
+)
+
 JOB = """
     import sys
     from pyspark.sql import SparkSession, functions as F
@@ -74,6 +80,7 @@ def test_a_java_job_in_cluster_mode_on_a_standalone_cluster(
         spark_master=master,
         spark_submit_deployMode="cluster",
         spark_driver_memory="512m",
+        spark_driver_extraJavaOptions=OPEN_MODULES,
         spark_executor_memory="512m",
         spark_standalone_submit_waitAppCompletion="true",
     )

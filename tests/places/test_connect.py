@@ -90,7 +90,7 @@ def client() -> Path:
     if spark.startswith("3."):
         # There is no client of its own: the package itself, with what Connect needs.
         needed = ["grpcio>=1.56", "grpcio-status>=1.56", "googleapis-common-protos>=1.56"]
-        wanted = [f"pyspark=={spark}", *needed, "setuptools<81", "numpy<2"]
+        wanted = [f"pyspark=={spark}", *needed, "pyarrow>=15", "setuptools<81"]
     else:
         wanted = [f"pyspark-client>=4,<={spark}"]
     folder = CLIENTS / f"connect-{spark}"

@@ -46,8 +46,11 @@ def test_a_driver_without_python_keeps_its_records_for_a_replay(
                     (programs / program.name).symlink_to(program)
     environment = place.jobs.environment(PATH=str(programs))
     environment = {k: v for k, v in environment.items() if not k.startswith("PYSPARK_")}
+    # The jar and the plugin as printed, but no Python named.
+    *named, python = place.options()[:6]
+    assert python.startswith("spark.lineage.python=")
     output = place.run(
-        "java", "spark-submit", *place.options(spark_lineage_python=None), "--class", "Summary",
+        "java", "spark-submit", *named[:-1], *place.plain(), "--class", "Summary",
         str(java_job), str(place.folder), environment=environment,
     )  # fmt: skip
     assert "spark-lineage replay" in output

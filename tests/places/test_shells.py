@@ -88,4 +88,4 @@ def test_spark_sql_with_a_file(place: Place) -> None:
     }
     assert "CREATE TABLE later" in later["job"]["facets"]["sql"]["query"]
     (read,) = [e for e in told.ends(events) if e["inputs"] and not e["outputs"]]
-    assert read["job"]["facets"]["sql"]["query"] == "SELECT * FROM later"
+    assert read["job"]["facets"]["sql"]["query"].strip() == "SELECT * FROM later"

@@ -10,5 +10,5 @@ options = {
 spark.range(3).selectExpr("id", "id * 2 AS twice").write.saveAsTable("numbers")
 spark.table("numbers").write.format("jdbc").options(**options, dbtable="APP.NUMBERS").save()
 spark.read.format("jdbc").options(**options, dbtable="APP.NUMBERS").load().write.parquet("table")
-query = "SELECT ID AS a, TWICE + 1 AS b FROM APP.NUMBERS WHERE ID > 0"
+query = 'SELECT "id" AS a, "twice" + 1 AS b FROM APP.NUMBERS WHERE "id" > 0'
 spark.read.format("jdbc").options(**options, query=query).load().write.parquet("query")

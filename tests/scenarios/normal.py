@@ -41,7 +41,7 @@ def runs(events: Iterable[Event], names: Names) -> list[dict[str, Any]]:
         facets = event["run"]["facets"]
         found.append(
             {
-                "job": re.sub(r"query\.[0-9a-f]{12}$", "query.*", job["name"]),
+                "job": re.sub(r"\.[0-9a-f]{12}$", ".*", job["name"]),
                 "type": kind,
                 "end": event["eventType"],
                 "error": facets.get("errorMessage", {}).get("message"),
@@ -97,7 +97,7 @@ def differences(told: list[dict[str, Any]], expected: list[dict[str, Any]]) -> l
             missing.append(f"missing: {entry}")
         else:
             left.remove(same)
-    return missing + [f"not expected: {run}" for run in left]
+    return [*missing, *(f"not expected: {run}" for run in left)]
 
 
 def _matches(run: dict[str, Any], entry: dict[str, Any]) -> bool:

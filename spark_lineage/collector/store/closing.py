@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
@@ -15,19 +18,81 @@ _edges = schema.edges
 _definition_edges = schema.definition_edges
 
 
-def close_all(connection: Connection, places: set[tuple[int, int]]) -> None:
-    """The same for all that jobs ever made some outputs of, as pairs of a job and an output."""
+# A job and what it writes.
+Place = tuple[int, int]
+
+
+@dataclass
+class Touched:
+    """What the claims of a transaction say newly of one place."""
+
+    definitions: set[int] = field(default_factory=set)
+    # From when on, and whether any of them closes what it does not have.
+    since: int = 1 << 62
+    closes_columns: bool = False
+    closes_datasets: bool = False
+    # Whether something was taken back, so that all must be looked at.
+    taken_back: bool = False
+
+
+def read(connection: Connection, places: Iterable[Place]) -> dict[Place, dict[int, Any]]:
+    """The definitions of these places: by id when each was last seen, and since when closed."""
+    found: dict[Place, dict[int, Any]] = defaultdict(dict)
+    query = "SELECT job_id, output_id, id, last_seen, closed FROM definitions WHERE output_id "
     outputs = {output for _, output in places}
-    open_ones: dict[tuple[int, int], list[bool]] = defaultdict(list)
-    query = "SELECT job_id, output_id, closed FROM definitions WHERE output_id "
-    for job, output, closed in rows.fetched(connection, query, outputs):
-        open_ones[job, output].append(closed is None)
+    for job, output, number, last, closed in rows.fetched(connection, query, outputs):
+        found[job, output][number] = (last, closed)
+    return found
+
+
+def close_all(
+    connection: Connection, places: dict[Place, Touched], before: dict[Place, dict[int, Any]]
+) -> None:
+    """Close and open what the claims of a transaction may have; ``before`` it was as read."""
     query = "SELECT DISTINCT job_id, output_id FROM edges WHERE closed IS NOT NULL AND output_id "
-    shut = {(job, output) for job, output in rows.fetched(connection, query, outputs)}
+    shut = {
+        (job, output)
+        for job, output in rows.fetched(connection, query, {output for _, output in places})
+    }
     for place in sorted(places):
+        known = before.get(place, {})
         # Where there is one definition, nothing can close it.
-        if open_ones[place] not in ([], [True]) or place in shut:
+        alone = len(known) <= 1 and all(closed is None for _, closed in known.values())
+        if alone and place not in shut:
+            continue
+        if not _goes_on(connection, place, places[place], known):
             close(connection, *place)
+
+
+def _goes_on(connection: Connection, place: Place, touched: Touched, known: dict[int, Any]) -> bool:
+    """Whether the newest definition was only seen again, so that nothing opens or closes.
+
+    It was the newest before, and what others had was closed by an earlier claim
+    that closes as much as those of now.
+    """
+    if touched.taken_back or len(touched.definitions) != 1:
+        return False
+    (newest,) = touched.definitions
+    last, closed = known.get(newest, (None, None))
+    others = [seen for number, (seen, _) in known.items() if number != newest]
+    if last is None or closed is not None or None in others:
+        return False
+    latest = max(others, default=rows.BEGINNING)
+    if not latest < min(last, touched.since):
+        return False
+    query = (
+        select(_claims.c.id)
+        .where(_claims.c.job_id == place[0], _claims.c.output_id == place[1])
+        .where(_claims.c.time > latest, _claims.c.time < touched.since)
+        .order_by(_claims.c.time)
+        .limit(1)
+    )
+    if touched.closes_columns:
+        query = query.where(_claims.c.closes_columns)
+    if touched.closes_datasets:
+        query = query.where(_claims.c.closes_datasets)
+    closes = touched.closes_columns or touched.closes_datasets
+    return not closes or connection.scalar(query) is not None
 
 
 def close(connection: Connection, job: int, output: int) -> None:

@@ -8,6 +8,7 @@ says something closes what it no longer has; nothing else ever closes an edge.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -41,13 +42,14 @@ class Pending:
         batch.flush()
         told = _Told(batch, runs)
         seen: set[int] = set()
-        places: set[tuple[int, int]] = set()
+        places: dict[closing.Place, closing.Touched] = defaultdict(closing.Touched)
         for run in runs:
             for claim in batch.claims(run).values():
                 _Claim(batch, batch.run_by_id(run), claim, told).settle(seen, places)
         batch.flush()
+        before = closing.read(connection, places)
         see(connection, seen)
-        closing.close_all(connection, places)
+        closing.close_all(connection, places, before)
 
 
 def settle(connection: Connection, names: Names, runs: Iterable[int]) -> None:
@@ -147,7 +149,7 @@ class _Claim:
         self._time = time_of_run(run)
         self._output = self._names.dataset(claim.name_id, self._time)
 
-    def settle(self, seen: set[int], places: set[tuple[int, int]]) -> None:
+    def settle(self, seen: set[int], places: dict[closing.Place, closing.Touched]) -> None:
         run, claim, part = self._run, self._claim, self._said
         definition = self._definition()
         succeeded = run["state"] in ("COMPLETE", "DECLARED")
@@ -157,7 +159,8 @@ class _Claim:
             self._output,
             definition,
             self._time,
-            succeeded and (part.edges or part.columns) and part.whole,
+            # That nothing feeds it is said of its columns, too.
+            succeeded and (part.edges or part.columns or part.inputs == ()) and part.whole,
             succeeded and told,
         )
         old = (
@@ -174,9 +177,16 @@ class _Claim:
         claim.closes_columns, claim.closes_datasets = new[4:]
         claim.changed = True
         seen.update(one for one in (old[2], definition) if one is not None)
-        places.add((run["job_id"], self._output))
+        here = places[run["job_id"], self._output]
+        here.definitions.add(definition)
+        here.since = min(here.since, self._time)
+        here.closes_columns |= new[4]
+        here.closes_datasets |= new[5]
+        if old[2] is not None and old[3] is not None:
+            later = old[:3] == new[:3] and old[3] <= self._time
+            here.taken_back |= not later or old[4] or old[5]
         if old[0] is not None and old[1] is not None:
-            places.add((old[0], old[1]))
+            places[old[0], old[1]].taken_back |= old[:2] != new[:2]
 
     def _definition(self) -> int:
         inputs, names = self._inputs, self._names

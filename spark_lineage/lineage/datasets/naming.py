@@ -380,11 +380,6 @@ class Naming:
 
     # -- writers ------------------------------------------------------------
 
-    def saved(self, raw: Any, schema: Schema = ()) -> Dataset | None:
-        """What the options of a writer name, where they name one data set."""
-        found = self.saved_by(None, raw, schema)
-        return found[0] if len(found) == 1 else None
-
     def saved_by(
         self, provider: Any, raw: Any, schema: Schema = (), topics: Iterable[str] = ()
     ) -> list[Dataset]:

@@ -45,7 +45,6 @@ class Stage:
         self.context = spark.sparkContext._jsc.sc()
         self.bridge = spark._jvm.io.sparklineage.Bridge()
         assert self.bridge.install(self.context)
-        self.bridge.claim("driver:commands")
         self.database = "default"
 
     def enter(self, name: str) -> None:
@@ -73,6 +72,8 @@ class Stage:
 
     def records(self) -> list[dict[str, Any]]:
         self.context.listenerBus().waitUntilEmpty(60_000)
+        # Each time: a lease lapses after half a minute, which a slow machine may take.
+        assert self.bridge.claim("driver:commands")
         records: list[dict[str, Any]] = json.loads(self.bridge.lease(1_000_000, 1 << 30, 0))
         if records:
             self.bridge.ack(records[-1]["sequence"])

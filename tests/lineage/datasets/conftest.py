@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,8 +11,6 @@ import pytest
 from spark_lineage.lineage import Lineage, LineageOptions, derive
 from spark_lineage.plan import Record, decode
 from tests.lineage.bench import Bench
-
-Run = Callable[[Callable[[], Any]], list[Record]]
 
 
 class Ended:
@@ -53,6 +51,6 @@ class Ended:
 
 
 @pytest.fixture
-def ended(bench: Bench) -> Iterator[Ended]:
+def ended(bench: Bench) -> Ended:
     """For what only an execution's end knows."""
-    yield Ended(bench)
+    return Ended(bench)

@@ -82,7 +82,7 @@ def test_a_table_tells_all_that_is_known_of_it() -> None:
     (who,) = facets["schema"]["fields"]
     assert (who["description"], who["ordinal_position"]) == ("the buyer", 1)
     assert who["fields"][0]["description"] == "of the shop"
-    catalog = {k: v for k, v in facets["catalog"].items() if not k.startswith("_")}
+    catalog = {k: v for k, v in facets["catalog"].items() if v and not k.startswith("_")}
     assert catalog == {
         "framework": "hive",
         "type": "hive",

@@ -43,7 +43,7 @@ def table(conf: dict[str, str], chosen: LineageOptions | None = None, **describe
     ("conf", "namespace", "name", "kind"),
     [
         (
-            {"hive.metastore.uris": "thrift://MS:9083,thrift://b:9083"},
+            {"hive.metastore.uris": "thrift://MS:9083,thrift://b"},
             "hive://ms:9083",
             None,
             "hive",

@@ -14,6 +14,7 @@ final class AppFacts {
     "hive.metastore.client.factory.class", "hive.metastore.glue.catalogid", "aws.region",
     "javax.jdo.option.ConnectionURL"
   };
+  private static final String SYSTEM = "fs.defaultFS";
   private static final String REGION = "aws.region";
   /** Where paths without a folder start, on a local file system. */
   private static final String FOLDER = "user.dir";
@@ -54,6 +55,17 @@ final class AppFacts {
       hadoop = known;
     }
     return known;
+  }
+
+  /** By what paths are completed; before any session is there, and so none of {@link #hadoop}. */
+  Map<String, String> paths() {
+    Map<String, String> conf = new LinkedHashMap<>();
+    String system = context.hadoopConfiguration().get(SYSTEM);
+    if (system != null) {
+      conf.put(SYSTEM, redactor.value(SYSTEM, system));
+    }
+    conf.put(FOLDER, System.getProperty(FOLDER, ""));
+    return conf;
   }
 
   private String describe(SparkContext context) {

@@ -7,7 +7,9 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
@@ -47,6 +49,7 @@ final class Capture {
         }
       };
   private final Clients clients = new Clients();
+  private final RddJobs jobs;
   private BusDrops busDrops;
   private final AtomicLong captured = new AtomicLong();
   private final AtomicLong captureNanos = new AtomicLong();
@@ -64,6 +67,7 @@ final class Capture {
     this.context = context;
     this.settings = settings;
     this.queue = queue;
+    this.jobs = new RddJobs(context);
   }
 
   /** The capture that runs, or ran last, in this class loader; null if there was none. */
@@ -205,7 +209,10 @@ final class Capture {
     tellStart();
     long begin = System.nanoTime();
     RecordBuilder builder = new RecordBuilder(facts(), settings.limits);
-    String body = builder.execution(execution, query, plans, clients.of(execution));
+    if (execution.client == null) {
+      execution.client = clients.of(execution);
+    }
+    String body = builder.execution(execution, query, plans, execution.client);
     offer(body, begin, builder.truncated(), false);
     if (builder.failure() != null) {
       failed(builder.failure());
@@ -262,6 +269,31 @@ final class Capture {
 
   void onJobStart(SparkListenerJobStart event) {
     clients.onJobStart(event.properties());
+    long begin = System.nanoTime();
+    JobFacts job = jobs.start(event);
+    if (job != null) {
+      record(job, begin);
+    }
+  }
+
+  void onStageCompleted(SparkListenerStageCompleted event) {
+    jobs.stageCompleted(event.stageInfo());
+  }
+
+  void onJobEnd(SparkListenerJobEnd event) {
+    long begin = System.nanoTime();
+    JobFacts job = jobs.end(event);
+    if (job != null) {
+      record(job, begin);
+    }
+  }
+
+  private void record(JobFacts job, long begin) {
+    tellStart();
+    RecordBuilder builder = new RecordBuilder(facts(), settings.limits);
+    String body = builder.job(job, facts().paths());
+    offer(body, begin, builder.truncated(), false);
+    failuresInARow = 0;
   }
 
   void onServerEvent(Object event) {
@@ -282,6 +314,7 @@ final class Capture {
       if (++failuresInARow >= MOST_FAILURES && off == null) {
         off = failuresInARow + " failures in a row, the last: " + e.getClass().getName();
         running.clear();
+        jobs.clear();
         Log.warn("spark_lineage is switched off after " + off + "; the job goes on without it");
       }
       Log.debug("spark_lineage: a query was not captured", e);
@@ -298,6 +331,7 @@ final class Capture {
     queue.writeStatus(out);
     Json.field(out, "captured", captured.get());
     Json.field(out, "captureNanos", captureNanos.get());
+    Json.field(out, "running", running.size());
     Json.field(out, "failures", failures.get());
     Json.field(out, "off", off);
     Json.key(out, "agent").append(agent);

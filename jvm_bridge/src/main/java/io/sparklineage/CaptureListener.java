@@ -4,7 +4,9 @@ import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerApplicationStart;
 import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 
@@ -53,6 +55,16 @@ final class CaptureListener extends SparkListener {
   @Override
   public void onJobStart(SparkListenerJobStart event) {
     guarded(() -> capture.onJobStart(event));
+  }
+
+  @Override
+  public void onStageCompleted(SparkListenerStageCompleted event) {
+    guarded(() -> capture.onStageCompleted(event));
+  }
+
+  @Override
+  public void onJobEnd(SparkListenerJobEnd event) {
+    guarded(() -> capture.onJobEnd(event));
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.sparklineage;
 
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Properties;
@@ -37,8 +38,10 @@ final class Clients {
   }
 
   private final Map<String, Client> sessions = new Bounded<>();
-  /** By job group (Thrift) or job tag (Connect). */
+  /** By job group (Thrift) or job tag (Connect); what ended stays, its execution may end later. */
   private final Map<String, Client> operations = new Bounded<>();
+  /** The operations of Thrift clients that have not ended, by their ids. */
+  private final Map<String, Client> open = new Bounded<>();
   /** Spark 3 says the job group of an execution only in its jobs' properties. */
   private final Map<String, String> groupOfExecution = new Bounded<>();
 
@@ -56,15 +59,16 @@ final class Clients {
         break;
       case "SparkListenerThriftServerOperationStart":
         Client session = sessions.get(SparkCompat.text(event, "sessionId"));
-        operations.put(
-            SparkCompat.text(event, "groupId"),
+        Client client =
             new Client(
                 session == null ? null : session.address,
                 SparkCompat.text(event, "userName"),
-                SparkCompat.text(event, "statement")));
+                SparkCompat.text(event, "statement"));
+        operations.put(SparkCompat.text(event, "groupId"), client);
+        open.put(SparkCompat.text(event, "id"), client);
         break;
       case "SparkListenerThriftServerOperationClosed":
-        // Its execution may still end after it; the bound takes it away.
+        open.remove(SparkCompat.text(event, "id"));
         break;
       case "SparkListenerConnectOperationStarted":
         operations.put(
@@ -104,10 +108,16 @@ final class Clients {
     if (properties == null || operations.isEmpty()) {
       return;
     }
-    String execution = properties.getProperty("spark.sql.execution.id");
     String group = properties.getProperty("spark.jobGroup.id");
-    if (execution != null && group != null) {
-      groupOfExecution.put(execution, group);
+    if (group == null || !operations.containsKey(group)) {
+      return;
+    }
+    // A command's jobs are those of an execution inside its own.
+    for (String key : new String[] {"spark.sql.execution.id", "spark.sql.execution.root.id"}) {
+      String execution = properties.getProperty(key);
+      if (execution != null) {
+        groupOfExecution.put(execution, group);
+      }
     }
   }
 
@@ -125,6 +135,30 @@ final class Clients {
         client = operations.get(String.valueOf(tag));
       }
     }
-    return client;
+    return client == null ? byStatement(execution.description) : client;
+  }
+
+  /**
+   * Spark 3 tells the job group of an execution without jobs nowhere, but describes each by its
+   * statement: whose it is where one client alone has it open.
+   */
+  private Client byStatement(String description) {
+    Client found = null;
+    for (Client client : description == null ? Collections.<Client>emptyList() : open.values()) {
+      if (description.equals(Limits.cut(client.statement, Limits.STATEMENT))) {
+        boolean other =
+            found != null
+                && !(same(found.user, client.user) && same(found.address, client.address));
+        if (other) {
+          return null;
+        }
+        found = client;
+      }
+    }
+    return found;
+  }
+
+  private static boolean same(String one, String other) {
+    return one == null ? other == null : one.equals(other);
   }
 }

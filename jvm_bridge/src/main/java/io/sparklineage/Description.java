@@ -211,14 +211,11 @@ abstract class Description {
   }
 
   private static void rdd(Object rdd, Shape shape, ValueWriter to) {
-    SourceFacts behind = SourceFacts.of(rdd);
     to.begin(shape.simpleName)
         .field("id", SparkCompat.call(rdd, "id"))
-        .text("name", (String) SparkCompat.call(rdd, "name"))
-        .field("paths", behind.paths)
-        .field("files", behind.files)
-        .field("jdbc", behind.jdbc)
-        .end();
+        .text("name", (String) SparkCompat.call(rdd, "name"));
+    SourceFacts.of(rdd).write(to);
+    to.end();
   }
 
   private static String formatOf(Object format) {

@@ -14,6 +14,9 @@ final class Execution {
   List<Object> jobTags = Collections.emptyList();
   String jobGroup;
 
+  /** Of a server's execution, once it is known. */
+  Clients.Client client;
+
   /** Found at the start if the query was there, else at the end. */
   String sessionJson;
   String sessionId;
@@ -48,7 +51,11 @@ final class Execution {
     Json.key(to, "endTime").append(endTime);
     Json.field(to, "outcome", endTime == null ? null : failed() ? "FAILURE" : "SUCCESS");
     Json.key(to, "error");
-    writeError(to, redactor);
+    if (failed()) {
+      Failure.write(to, failure, failureText, redactor);
+    } else {
+      to.append("null");
+    }
     Json.key(to, "stars").append(stars);
     Json.field(to, "mode", mode);
     Json.key(to, "jobTags").append('[');
@@ -68,39 +75,5 @@ final class Execution {
 
   private boolean failed() {
     return failure != null || failureText != null && !failureText.isEmpty();
-  }
-
-  private void writeError(StringBuilder to, Redactor redactor) {
-    if (!failed()) {
-      to.append("null");
-      return;
-    }
-    to.append('{');
-    Json.field(to, "class", failure == null ? null : failure.getClass().getName());
-    String message = failure == null ? failureText : failure.getMessage();
-    String clean = redactor.message(Limits.cut(message, Limits.TEXT));
-    Json.field(to, "message", Limits.cut(clean, 4_096));
-    Json.field(to, "stack", failure == null ? null : redactor.message(stack(failure)));
-    to.append('}');
-  }
-
-  /** The first frames of the failure and of its causes; a whole trace repeats the plan. */
-  private static String stack(Throwable failure) {
-    StringBuilder text = new StringBuilder();
-    Throwable at = failure;
-    for (int depth = 0; at != null && depth < 5 && text.length() < 8_192; depth++) {
-      text.append(depth == 0 ? "" : "Caused by: ").append(at.getClass().getName());
-      if (depth > 0 && at.getMessage() != null) {
-        // What cancelled a query is often told by a cause only.
-        text.append(": ").append(Limits.cut(at.getMessage().split("\\R", 2)[0], Limits.LITERAL));
-      }
-      text.append('\n');
-      StackTraceElement[] frames = at.getStackTrace();
-      for (int i = 0; i < Math.min(frames.length, 20); i++) {
-        text.append("  at ").append(frames[i]).append('\n');
-      }
-      at = at.getCause() == at ? null : at.getCause();
-    }
-    return text.toString();
   }
 }

@@ -1,5 +1,6 @@
 package io.sparklineage;
 
+import java.util.Collections;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
@@ -56,7 +57,7 @@ final class RecordBuilder {
     StringBuilder out = new StringBuilder(8192);
     begin(out, "execution", wanted == Plans.END ? "END" : "START");
     execution.write(out, app.redactor);
-    Json.key(out, "session").append(execution.sessionJson);
+    Json.key(out, "session").append(SessionFacts.withClient(execution.sessionJson, client));
     PlanEncoder encoder = new PlanEncoder(limits, app.redactor, out.length() + HEAD_BYTES);
     String first = analyzed == null ? "null" : encode(encoder, analyzed, "analyzed");
     String scans = query != null && wanted == Plans.END ? scans(encoder, query) : NO_SCANS;
@@ -70,6 +71,49 @@ final class RecordBuilder {
     Json.key(out, "plans").append("{\"analyzed\":").append(first);
     out.append(",\"optimized\":").append(second).append("},").append(scans);
     return out.append('}').toString();
+  }
+
+  /** The record of a job of RDDs, but for its head; {@code conf} is the session's. */
+  String job(JobFacts job, Map<String, String> conf) {
+    StringBuilder out = new StringBuilder(2048);
+    begin(out, "job", job.endTime == null ? "START" : "END");
+    job.write(out, app.redactor);
+    if (job.tables == null) {
+      job.tables = jobTables(job, conf, out.length());
+      if (out.length() + job.tables.length() + HEAD_BYTES > limits.recordBytes) {
+        job.cut = "sources left out: more than " + limits.recordBytes + " bytes";
+        job.sources = SourceFacts.named(Collections.emptyList());
+        job.tables = jobTables(job, conf, out.length());
+      }
+      job.sources = null;
+    }
+    if (job.cut != null) {
+      truncate(job.cut);
+    }
+    return out.append(job.tables).append('}').toString();
+  }
+
+  /** The last members of a job, what it reads and writes among them, and of its record. */
+  private String jobTables(JobFacts job, Map<String, String> conf, int length) {
+    PlanEncoder encoder = new PlanEncoder(limits, app.redactor, length + HEAD_BYTES);
+    ValueWriter writer = encoder.writer();
+    job.sources.write(writer.begin("RDD"));
+    writer.end();
+    StringBuilder out = new StringBuilder(1024);
+    out.append(",\"rdd\":").append(writer.out).append(",\"output\":");
+    writer.out.setLength(0);
+    if (job.output == null) {
+      out.append("null");
+    } else {
+      writer.begin("Output").text("path", job.output.path).text("format", job.output.format).end();
+      out.append(writer.out);
+      writer.out.setLength(0);
+    }
+    out.append("},\"session\":{");
+    Json.field(out, "conf", conf);
+    out.append('}');
+    encoder.writeTables(out);
+    return out.toString();
   }
 
   /** The record of an application's start or end. */
@@ -110,7 +154,7 @@ final class RecordBuilder {
       if (execution.sessionJson == null) {
         Object session = SparkCompat.sessionOf(query);
         execution.sessionId = SessionFacts.id(session);
-        execution.sessionJson = SessionFacts.json(session, app, client);
+        execution.sessionJson = SessionFacts.json(session, app);
       }
       if (execution.sql == null) {
         String known = client != null && client.statement != null ? client.statement : null;

@@ -32,8 +32,8 @@ final class SessionFacts {
     return SparkCompat.text(session, "sessionUUID");
   }
 
-  /** The {@code session} member; {@code client} is known only of servers' sessions. */
-  static String json(Object session, AppFacts app, Clients.Client client) {
+  /** The {@code session} member, but for its client ({@link #withClient}). */
+  static String json(Object session, AppFacts app) {
     Object state = SparkCompat.call(session, "sessionState");
     Map<String, String> conf = conf(state, app);
     Object manager = SparkCompat.call(state, "catalogManager");
@@ -46,10 +46,22 @@ final class SessionFacts {
     Json.field(out, "id", id(session));
     Json.field(out, "catalog", catalog);
     Json.field(out, "database", database(manager, catalog));
-    Json.field(out, "clientAddress", client == null ? null : client.address);
-    Json.field(out, "user", client == null ? null : client.user);
     Json.field(out, "conf", conf);
     return out.append('}').toString();
+  }
+
+  /**
+   * The same with its client, which only servers' sessions have and which may be known later than
+   * the session is.
+   */
+  static String withClient(String json, Clients.Client client) {
+    if (json == null) {
+      return null;
+    }
+    StringBuilder out = new StringBuilder("{");
+    Json.field(out, "clientAddress", client == null ? null : client.address);
+    Json.field(out, "user", client == null ? null : client.user);
+    return out.append(',').append(json, 1, json.length()).toString();
   }
 
   private static String database(Object manager, String catalog) {

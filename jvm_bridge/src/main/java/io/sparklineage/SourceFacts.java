@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -22,11 +23,12 @@ final class SourceFacts {
       new HashSet<>(
           Arrays.asList(
               "parameters", "options", "sourceOptions", "params", "optParams", "properties"));
-  /** {@code SparkContext} names these RDDs by the paths that were asked for. */
-  private static final Set<String> NAMED_BY_PATH =
+  /** Those that read files by Hadoop's input formats. */
+  private static final Set<String> BY_HADOOP =
       new HashSet<>(
           Arrays.asList("HadoopRDD", "NewHadoopRDD", "WholeTextFileRDD", "BinaryFileRDD"));
   private static final int MAX_FILES = 10_000;
+  private static final int MAX_RDDS = 2_000;
 
   /** As they were asked for, not encoded; one text may hold several, separated by commas. */
   final List<Object> paths = new ArrayList<>();
@@ -37,16 +39,36 @@ final class SourceFacts {
   /** The options of JDBC readers. */
   final List<Object> jdbc = new ArrayList<>();
 
+  /** Whether rows come out of a query's plan, and whether they do by {@code Dataset.rdd}. */
+  boolean ofPlan;
+
+  boolean ofDataset;
   private int seenFiles;
 
   private SourceFacts() {}
+
+  /** Of paths that are known already. */
+  static SourceFacts named(List<String> paths) {
+    SourceFacts facts = new SourceFacts();
+    facts.paths.addAll(paths);
+    return facts;
+  }
+
+  boolean isEmpty() {
+    return paths.isEmpty() && files.isEmpty() && jdbc.isEmpty();
+  }
+
+  void write(ValueWriter to) {
+    to.field("paths", paths).field("files", files).field("jdbc", jdbc);
+  }
 
   /** What the RDD and those below it read. */
   static SourceFacts of(Object rdd) {
     SourceFacts found = new SourceFacts();
     List<Object> rdds = new ArrayList<>();
+    Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     rdds.add(rdd);
-    for (int i = 0; i < rdds.size() && i < Limits.LIST; i++) {
+    for (int i = 0; i < rdds.size() && i < MAX_RDDS; i++) {
       Object at = rdds.get(i);
       if (found.read(at)) {
         continue;
@@ -54,7 +76,7 @@ final class SourceFacts {
       for (String field : new String[] {"dependencies_", "deps"}) {
         for (Object dependency : SparkCompat.list(SparkCompat.field(at, field))) {
           Object parent = SparkCompat.call(dependency, "rdd");
-          if (parent != null && !rdds.contains(parent)) {
+          if (parent != null && seen.add(parent)) {
             rdds.add(parent);
           }
         }
@@ -65,23 +87,29 @@ final class SourceFacts {
 
   private boolean read(Object rdd) {
     String kind = Shape.of(rdd).simpleName;
-    if (NAMED_BY_PATH.contains(kind)) {
-      Object name = SparkCompat.call(rdd, "name");
-      if (name != null && !paths.contains(name)) {
-        paths.add(name);
+    if (BY_HADOOP.contains(kind)) {
+      String path = HadoopFacts.input(rdd);
+      if (path != null && !paths.contains(path) && paths.size() < Limits.LIST) {
+        paths.add(path);
       }
       return true;
     }
     switch (kind) {
+      case "SQLExecutionRDD":
+        ofDataset = true;
+        return false;
       case "FileScanRDD":
+        ofPlan = true;
         partitions(SparkCompat.field(rdd, "filePartitions"));
         return true;
       case "DataSourceRDD":
+        ofPlan = true;
         for (Object group : SparkCompat.list(SparkCompat.field(rdd, "inputPartitions"))) {
           partitions(group);
         }
         return true;
       case "JDBCRDD":
+        ofPlan = true;
         Object options = SparkCompat.call(SparkCompat.field(rdd, "options"), "parameters");
         if (options != null) {
           jdbc.add(options);
