@@ -46,7 +46,8 @@ def test_each_run_is_told_as_worked_out(
         # Whether Spark makes an execution of what it then leaves alone is its own affair.
         expected = [entry for entry in expected if "writes_nothing" not in entry]
         told = [run for run in told if run["outputs"]]
-    assert differences(told, expected) == []
+    wrong = differences(told, expected)
+    assert not wrong, "\n".join(wrong)
 
 
 def test_each_run_has_one_start_and_one_end_below_its_application(
