@@ -36,7 +36,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
         item.add_marker(pytest.mark.xdist_group(_group(item)))
     # What takes longest begins first, so that no process ends long after the other.
-    items.sort(key=lambda item: (*LONGEST, _group(item)).index(_group(item)))
+    # What shares a job stands together, or the job would run once for each test.
+    items.sort(key=lambda item: ((*LONGEST, _group(item)).index(_group(item)), _apart(item)))
+
+
+def _apart(item: pytest.Item) -> str:
+    path = item.path.relative_to(Path(__file__).parent)
+    return _group(item) if path.parts[0] in APART else ""
 
 
 def _group(item: pytest.Item) -> str:

@@ -39,6 +39,8 @@ class Application:
     last_failed: bool = False
     """Whether the last action that ended failed."""
     ended_roots: OrderedDict[int, None] = field(default_factory=OrderedDict)
+    bridge: dict[str, Any] = field(default_factory=dict)
+    """What the bridge last told of itself: its losses above all."""
 
     @property
     def name(self) -> str:
@@ -46,7 +48,8 @@ class Application:
         return self.run.job_name
 
     def see(self, record: dict[str, Any]) -> None:
-        """Note the times of a record."""
+        """Note the times of a record, and what its bridge tells of itself."""
+        self.bridge = record.get("bridge") or self.bridge
         execution = record.get("execution") or record.get("job") or {}
         for key in ("startTime", "endTime"):
             self.last_seen = max(self.last_seen, int(execution.get(key) or 0))

@@ -152,7 +152,12 @@ class Runs:
         elif died and aborted:
             state, status = "ABORT", "aborted"
         context = {**application.run.context, "status": status}
-        run = replace(application.run, end_time=at, error=error, context=context)
+        # The last event tells what was lost up to the end.
+        losses = {**self.losses, **self.undelivered}
+        quality = facts.quality(
+            {"bridge": application.bridge}, None, [], {}, losses, dict(self.filtered)
+        )
+        run = replace(application.run, end_time=at, error=error, context=context, quality=quality)
         events.append(self._builder.end(run, None, state))
         return events
 

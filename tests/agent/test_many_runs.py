@@ -9,7 +9,8 @@ import pytest
 from spark_lineage import config
 from spark_lineage.agent.guard import Failures
 from spark_lineage.agent.runs import Runs
-from tests.agent.test_runs import _record
+from tests.agent.test_runs import _application, _record
+from tests.support.validation import validate
 
 
 def _sampled(share: str) -> tuple[Counter[str], int]:
@@ -73,3 +74,17 @@ def test_the_roots_that_ended_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     for number in range(50):
         runs.take(_record("END", number))
     assert runs.held()["ended"] == 10
+
+
+def test_the_applications_end_tells_what_was_lost_up_to_it() -> None:
+    runs = Runs(config.load({}, {}), Failures())
+    runs.take(_application("START"))
+    end = _application("END")
+    end["bridge"] = {"version": "0.1.0", "dropped": {"queue.records": 7}}
+    runs.losses = {"open_runs_forgotten": 1}
+    (event,) = runs.take(end)
+    validate(event)
+    assert event["run"]["facets"]["sparkLineage_quality"]["dropped"] == {
+        "queue.records": 7,
+        "open_runs_forgotten": 1,
+    }

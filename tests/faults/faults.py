@@ -33,9 +33,11 @@ FAULTY = """
 class Fault:
     """One fault, and what must come of it.
 
-    ``events``: all events that the run would send without it. ``lost``: how many
-    of them may be gone for good, each counted under the reason ``counted``; None: what
-    was not yet told is gone with the process. ``says``: a text of the driver's log.
+    ``events``: all events that the run would send without it; None: what was not
+    yet told is gone with the process. ``lost``: how many of them may be gone for
+    good, each counted under the reason ``counted``. ``refused``: whether the replay
+    sends refused events again. ``says``: a text of the driver's log. ``alone_too``:
+    whether ``during`` is done to the job without lineage as well.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Fault:
     lost: int = 0
     counted: str = ""
     refused: bool = False
+    alone_too: bool = False
     prepare: str = ""
     says: str = ""
 
@@ -85,7 +88,8 @@ FAULTS = [
     Fault("sidecar above its memory limit", conf={"spark.lineage.agent.memory": "1m"}),
     Fault("clock jumps back", prepare="clock"),
     # The driver.
-    Fault("driver killed", parts=MEET, during=actions.kill_driver, events=None),
+    Fault("driver killed", parts=MEET, during=actions.kill_driver, events=None,
+          alone_too=True),
     Fault("os._exit", parts=Parts(end="os._exit(7)"), events=None),
     Fault("os._exit with enable()", parts=Parts(end="os._exit(7)"), host="enable", events=None),
     Fault("exception in the script", parts=Parts(end="raise ValueError('by the script')")),

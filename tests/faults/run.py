@@ -61,11 +61,12 @@ class Account:
 def alone(fault: Fault, folder: Path) -> Ended:
     """The same job without lineage."""
     jobs = _jobs(folder)
-    (jobs.folder / "go").touch()
+    if not fault.alone_too:
+        (jobs.folder / "go").touch()
     prepared = PREPARE["faulty source"](folder) if fault.prepare == "faulty source" else Prepared()
     script = jobs.script(fault.parts.script(enable=False))
     command = _submit(jobs, script, prepared, _spark_only(fault.conf), [])
-    return _run(command, jobs, {}, fault, during=False)
+    return _run(command, jobs, {}, fault, during=fault.alone_too)
 
 
 def with_fault(fault: Fault, baseline: Ended, folder: Path) -> Account:

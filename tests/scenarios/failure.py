@@ -7,9 +7,9 @@ from pyspark.sql import SparkSession
 spark = SparkSession.builder.appName("failure").getOrCreate()
 spark.range(3).write.saveAsTable("numbers")
 with contextlib.suppress(Exception):
-    spark.sql("SELECT id, raise_error(concat('no ', id)) AS e FROM numbers").write.saveAsTable(
-        "broken"
-    )
+    spark.sql(
+        "SELECT id, concat('x', raise_error(concat('no ', id))) AS e FROM numbers"
+    ).write.saveAsTable("broken")
 with contextlib.suppress(Exception):
     spark.sql("SELECT raise_error('never') FROM numbers").collect()
 with contextlib.suppress(Exception):
