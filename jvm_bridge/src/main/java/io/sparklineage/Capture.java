@@ -216,7 +216,8 @@ final class Capture {
     offer(body, begin, builder.truncated(), false);
     if (builder.failure() != null) {
       failed(builder.failure());
-    } else {
+    } else if (query != null) {
+      // A record without a plan has shown nothing.
       failuresInARow = 0;
     }
   }
@@ -293,7 +294,6 @@ final class Capture {
     RecordBuilder builder = new RecordBuilder(facts(), settings.limits);
     String body = builder.job(job, facts().paths());
     offer(body, begin, builder.truncated(), false);
-    failuresInARow = 0;
   }
 
   void onServerEvent(Object event) {
