@@ -62,6 +62,8 @@ def _job(jobs: Jobs, conf: dict[str, str | None]) -> Left:
         "spark.hadoop.fs.s3a.secret.key": SECRET,
         "spark.sql.catalog.lake.credential": SECRET,
         "spark.sql.ansi.enabled": "true",
+        # Spark 3.5 without Hive has no other kind of table.
+        "spark.sql.legacy.createHiveTableByDefault": "false",
         **conf,
     }
     command = [jobs.tool("spark-submit"), "--jars", str(jar.path())]
