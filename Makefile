@@ -41,6 +41,11 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 	$(BIN)/python $(PIP_INSTALL) --group test --group lint
 	@touch $@
 
+# What lets the tests' JVMs start quickly; see tests/support/jvm.py.
+%/.ready-jvm: tests/support/jvm.py | %/.ready jar
+	$*/bin/python -m tests.support.jvm
+	@touch $@
+
 # The jar is built again whenever its sources changed; a call without changes is quick.
 .PHONY: jar
 jar: .venv/.ready
@@ -49,7 +54,7 @@ jar: .venv/.ready
 demo: jar
 	@exec $(BIN)/spark-lineage demo $(if $(ONCE),--once)
 
-test: .venv/.ready-test jar lint types
+test: .venv/.ready-test jar lint types .venv/.ready-jvm
 	$(BIN)/python $(PYTEST) -m "not places and not faults" $(ARGS)
 
 lint: .venv/.ready-test
@@ -70,16 +75,16 @@ $(OTHER)/.ready: pyproject.toml | .venv/.ready
 	$(OTHER)/bin/python $(PIP_INSTALL) --editable '.[collector]' --group test
 	@touch $@
 
-test-spark: $(OTHER)/.ready jar
+test-spark: $(OTHER)/.ready jar $(OTHER)/.ready-jvm
 	$(OTHER)/bin/python $(PYTEST) -m "spark and not places and not faults" $(ARGS)
 
-smoke: $(OTHER)/.ready jar
+smoke: $(OTHER)/.ready jar $(OTHER)/.ready-jvm
 	$(OTHER)/bin/python $(PYTEST) -m smoke $(ARGS)
 
-places: $(OTHER)/.ready jar
+places: $(OTHER)/.ready jar $(OTHER)/.ready-jvm
 	$(OTHER)/bin/python $(PYTEST) -m places $(ARGS)
 else
-places: .venv/.ready-test jar
+places: .venv/.ready-test jar .venv/.ready-jvm
 	$(BIN)/python $(PYTEST) -m places $(ARGS)
 
 test-spark smoke:
@@ -87,7 +92,7 @@ test-spark smoke:
 endif
 
 # ARGS='-k sidecar' for some of them; the table shows the last run of each.
-faults: .venv/.ready-test jar
+faults: .venv/.ready-test jar .venv/.ready-jvm
 	$(BIN)/python $(PYTEST) -m faults $(ARGS)
 	$(BIN)/python -m tests.faults.report
 
@@ -104,6 +109,11 @@ endif
 .PHONY: bench-collector
 bench-collector: .venv/.ready-test
 	$(BIN)/python benchmarks/collector.py $(ARGS)
+
+# Many queries in one session: make bench-delivery ARGS='--queries 50000', or '--threads 100'
+.PHONY: bench-delivery
+bench-delivery: jar
+	$(BIN)/python benchmarks/delivery.py $(ARGS)
 
 wheel: jar
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from spark_lineage.agent import guard
+from tests.support import jvm
 from tests.support.jobs import Jobs
 from tests.support.parts import missing
 
@@ -28,6 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # A process of pytest-xdist has the width of its master's terminal in its environment.
     if hasattr(config, "workerinput"):
         os.environ.pop("COLUMNS", None)
+    jvm.use()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
