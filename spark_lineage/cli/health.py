@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import typer
@@ -45,18 +46,28 @@ def command(
             "/api/v1/health/trend", since=since, until=until, step=trend, job=job,
             namespace=namespace,
         )  # fmt: skip
-        rows = [[one.get(key) for key in _POINTS] for one in answer["points"]]
-        options.print_rows([_word(key) for key in _POINTS], rows, form, answer)
+        keys, note = _telling(_POINTS, answer["points"], form)
+        rows = [[one.get(key) for key in keys] for one in answer["points"]]
+        options.print_rows([_word(key) for key in keys], rows, form, answer, [note])
         return
     answer = client.ask("/api/v1/health", since=since, until=until)
-    rows = [
-        [one["job"]["name"], *(_cell(one[key]) for key in _JOBS)]
-        for one in answer["jobs"]
-        if namespace in (None, one["job"]["namespace"])
-    ]
+    jobs = [one for one in answer["jobs"] if namespace in (None, one["job"]["namespace"])]
+    keys, note = _telling(_JOBS, jobs, form)
+    rows = [[one["job"]["name"], *(_cell(one[key]) for key in keys)] for one in jobs]
     totals = {k: v for k, v in answer.items() if isinstance(v, (int, float)) and k != "truncated"}
-    notes = [", ".join(f"{_word(key)} {value}" for key, value in totals.items())]
-    options.print_rows(["job", *map(_word, _JOBS)], rows, form, answer, notes)
+    notes = [note, ", ".join(f"{_word(key)} {value}" for key, value in totals.items())]
+    options.print_rows(["job", *map(_word, keys)], rows, form, answer, notes)
+
+
+def _telling(
+    keys: Sequence[str], rows: list[dict[str, Any]], form: options.Form
+) -> tuple[list[str], str]:
+    """The keys that are not 0 everywhere, and a note of the others: a screen is narrow."""
+    if form != "table" or not rows:
+        return list(keys), ""
+    kept = [key for key in keys if any(row.get(key) for row in rows)]
+    quiet = [_word(key) for key in keys if key not in kept]
+    return kept, f"0 everywhere: {', '.join(quiet)}" if quiet else ""
 
 
 def _word(key: str) -> str:

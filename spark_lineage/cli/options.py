@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 Answer = dict[str, Any]
+# Texts up to this length are not broken in a table on a screen.
+_WHOLE = 16
 Form = Literal["table", "csv", "json", "markdown"]
 
 Url = Annotated[
@@ -100,8 +102,10 @@ def _table(head: Sequence[str], rows: list[list[str]], notes: list[str]) -> None
     out = console()
     if rows:
         grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-        for name in head:
-            grid.add_column(name, overflow="fold")
+        for name, *cells in zip(head, *rows, strict=True):
+            # What is narrow stays whole, so that only long texts are broken.
+            longest = max(max(map(len, name.split())), *map(len, cells))
+            grid.add_column(name, overflow="fold", min_width=min(longest, _WHOLE))
         for row in rows:
             grid.add_row(*(Text(cell) for cell in row))
         out.print(grid)

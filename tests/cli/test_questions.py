@@ -148,6 +148,17 @@ def test_a_proposed_schema(run: Run, asked: str) -> None:
     assert run("schema-change", "people", ":int", "--url", asked).code == 2
 
 
+def test_health_on_a_screen_names_what_is_0_everywhere_below(run: Run, asked: str) -> None:
+    out = run("health", "--since", "2026-01-01T00:00:00Z", "--url", asked).out
+    head, notes = out.splitlines()[1], out[out.index("0 everywhere") :].splitlines()[0]
+    assert "failures" in head
+    assert "dropped" not in head
+    assert "dropped" in notes
+    assert "failures" not in notes.replace("agent failures", "")
+    # Names stay whole.
+    assert any(line.split()[0] == "make_copy" for line in out.splitlines() if line.strip())
+
+
 def test_health(run: Run, asked: str) -> None:
     rows = told(run, asked, "health", "--since", "2026-01-01T00:00:00Z")
     by_job = {row[0]: row for row in rows}
