@@ -18,7 +18,8 @@ from tests.support.jobs import Jobs
 ARCHIVE = Path(sys.prefix) / "spark.jsa"
 # Only errors are logged, on stderr: a warning that an archive does not fit goes to stdout else,
 # which is where some tests read results.
-OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xlog:disable -Xlog:all=error:stderr"
+# Frames of the quick compiler are larger: analyzing a deep plan needs a larger stack.
+OPTIONS = "-Xss4m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xlog:disable -Xlog:all=error:stderr"
 _VARIABLE = "JDK_JAVA_OPTIONS"
 _JOB = """
 from pyspark.sql import SparkSession, functions as F
