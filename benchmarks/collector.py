@@ -259,15 +259,29 @@ def start(db: str, _given: argparse.Namespace) -> None:
 def memory(db: str, given: argparse.Namespace) -> None:
     """Resident memory of the collector, idle and after many events."""
     events, total = Events(JOBS), given.events or EVENTS["memory"]
+    most = 10_000
     with served(db) as (process, address, _):
         say("memory, idle", f"{resident(process.pid)} MiB (wanted at most 300)")
         posted(address, "/api/v1/lineage", events.known(), CLIENTS)
-        part, done = max(total // 6, 1_000), 0
+        part, done, told, begin = max(total // 10, 1_000), 0, 0, time.perf_counter()
         while done < total:
-            some = events.mixed(50_000_000 + done, part)
+            # Not all at once: the client's own memory is bounded, too.
+            count = min(most, part, total - done)
+            some = events.mixed(50_000_000 + done, count)
             posted(address, "/api/v1/lineage/batch", batches(some, 100), 2)
-            done += part
-            say(f"memory, {done:,} events", f"{resident(process.pid)} MiB")
+            done += count
+            if done - told >= part or done >= total:
+                pace, told, begin = (done - told) / since(begin), done, time.perf_counter()
+                figure = f"{resident(process.pid)} MiB; {pace:.0f} events/s; {_size(db)}"
+                say(f"memory, {done:,} events", figure)
+
+
+def _size(db: str) -> str:
+    """How large the store is."""
+    if not db.startswith("sqlite:///"):
+        return "its database is another server's"
+    size = Path(db.removeprefix("sqlite:///")).stat().st_size
+    return f"the store has {size / 1e6:.0f} MB"
 
 
 def answered(what: str, address: str, paths: list[str]) -> None:

@@ -11,8 +11,8 @@ set of the sidecar, and how many entries the agent's and the bridge's maps hold.
 Flat means: the last half of the samples is no higher than the first half (the
 first sample is left out: caches fill).
 
-Most queries have no Spark job (``SELECT`` over a row in the query), as many as
-make a session long; every ``--reads``-th reads and aggregates a table. A session
+Most queries have no Spark job (``SELECT`` over a row that stands in the query), so
+that there can be many; every ``--reads``-th reads and aggregates a table. A session
 of a day is ``--queries 50000``; ``--threads 100`` runs them from 100 threads.
 """
 
@@ -52,9 +52,11 @@ JOB = """
     def sidecar():
         for entry in Path("/proc").iterdir():
             try:
-                if entry.name.isdigit() and b"spark_lineage.agent.sidecar" in (
-                    entry / "cmdline"
-                ).read_bytes():
+                if (
+                    entry.name.isdigit()
+                    and b"spark_lineage.agent.sidecar" in (entry / "cmdline").read_bytes()
+                    and os.readlink(entry / "cwd") == os.getcwd()
+                ):
                     return int((entry / "statm").read_text().split()[1]) * 4096
             except OSError:
                 continue
@@ -65,7 +67,7 @@ JOB = """
             if number % reads == 0:
                 spark.sql("SELECT sum(id) AS s FROM numbers").collect()
             else:
-                spark.sql("SELECT 1 AS one").collect()
+                spark.sql("SELECT one FROM VALUES (1) AS t(one)").collect()
 
     step, before = queries // samples, None
     for sample in range(samples):

@@ -35,6 +35,15 @@ class Actions:
     def __init__(self) -> None:
         self._going: OrderedDict[str, _Going] = OrderedDict()
         self._ids: OrderedDict[int, str] = OrderedDict()
+        self._groups: OrderedDict[str, None] = OrderedDict()
+
+    def is_first(self, group: str) -> bool:
+        """Whether no execution of this job group was asked for before."""
+        first = group not in self._groups
+        self._groups[group] = None
+        while len(self._groups) > MAX_SESSIONS:
+            self._groups.popitem(last=False)
+        return first
 
     def id_of(self, record: dict[str, Any]) -> str:
         """The action's id: the same for all executions of it, at START and END."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from spark_lineage.agent.actions import Actions
 from spark_lineage.agent.filters import is_query
 from spark_lineage.agent.guard import Failures
 from spark_lineage.agent.names import root_class
+from spark_lineage.lineage.datasets.lakehouse import maintained
 from spark_lineage.lineage.derive import derive
 from spark_lineage.lineage.fallback import datasets_only
 from spark_lineage.lineage.fingerprint import plan_hash, sql_hash
@@ -18,6 +22,9 @@ from spark_lineage.lineage.options import LineageOptions
 from spark_lineage.openlineage.literals import mask_sql
 from spark_lineage.plan.decode import decode
 from spark_lineage.plan.node import Record
+
+#: A rewrite has a job group for each group of files.
+_LATER = re.compile(r"file group (?!1/)\d+/")
 
 
 @dataclass
@@ -95,3 +102,23 @@ class Deriver:
         except Exception as error:
             self._failures.add("deriving data sets", error)
             return None
+
+
+def maintenance_of(record: dict[str, Any], made: Derived, actions: Actions) -> str | None:
+    """Make a record's lineage that of the maintenance it is a part of; the job's hash.
+
+    From Spark 4.0 on ``CALL`` runs a procedure while the statement is analysed: what shows of
+    it are Iceberg's own executions, by job groups. The first that shows the table is told.
+    None for any other: it is no run.
+    """
+    found = maintained(record, made.lineage)
+    group = record["execution"].get("jobGroup")
+    if found is None or not group or not actions.is_first(group):
+        return None
+    if _LATER.search(record["execution"].get("description") or ""):
+        return None
+    made.lineage = found
+    # The number behind the group's name is another each time.
+    kind, table = re.sub(r"-\d+$", "", group), found.outputs[0].dataset
+    told = f"{kind} {table.namespace} {table.name}" if table else kind
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()

@@ -150,3 +150,26 @@ def job_kind(lineage: Lineage | None) -> str:
     """OpenLineage's jobType of an action: COMMAND where it writes, else QUERY."""
     writes = lineage is not None and any(output.dataset for output in lineage.outputs)
     return "COMMAND" if writes else "QUERY"
+
+
+def is_look_at_result(record: dict[str, Any]) -> bool:
+    """Whether an execution only gives the rows of a command (``spark.sql("INSERT").collect()``)."""
+    optimized = (record.get("plans") or {}).get("optimized")
+    if optimized is None or record["execution"].get("mode") != "ALL":
+        return False
+    return bool(record["shapes"][record["nodes"][optimized][0]][0] == "CommandResult")
+
+
+def is_inference(record: dict[str, Any]) -> bool:
+    """Whether an execution is Spark's own look into files for their columns (``read.csv``).
+
+    It reads them as text, with an option that no user gives (``DataSource.GLOB_PATHS_KEY``), and
+    prepares what the user has asked for. A stream of files has the option too, below its sink.
+    """
+    analyzed = (record.get("plans") or {}).get("analyzed")
+    if analyzed is None or not _LOOKED_INTO.intersection(record["strings"]):
+        return False
+    return not str(record["shapes"][record["nodes"][analyzed][0]][0]).startswith("WriteTo")
+
+
+_LOOKED_INTO = frozenset({"__globPaths__", "__globpaths__"})

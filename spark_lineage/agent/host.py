@@ -12,12 +12,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from spark_lineage.agent.guard import Failures, guarded
-from spark_lineage.agent.link import FORMAT_VERSION, Link, is_unreachable
+from spark_lineage.agent.guard import Failures, guarded, logger
+from spark_lineage.agent.link import Link, is_unreachable
 from spark_lineage.agent.runs import Runs
 from spark_lineage.config import Settings
 from spark_lineage.delivery.dispatch import Delivery
-from spark_lineage.errors import SparkLineageError
 from spark_lineage.openlineage.run import RunError
 
 LEASE_RECORDS = 200
@@ -39,7 +38,7 @@ class Host:
         self, link: Link, settings: Settings, name: str, program: str | None = None
     ) -> None:
         self._link = link
-        self._settings = settings
+        self._name = name
         self._failures = Failures()
         self._runs = Runs(settings, self._failures, program)
         self._delivery = Delivery(settings, name)
@@ -50,8 +49,9 @@ class Host:
         self._waiting: tuple[list[dict[str, Any]], int] | None = None
 
     def start(self) -> None:
-        """Start delivery, of what earlier agents on this machine left as well."""
+        """Start delivery, of what earlier agents on this machine left as well; says so."""
         self._delivery.start()
+        logger.info("lineage of %s goes to %s", self._name, self._delivery.description)
 
     def run(self, ended: Callable[[], bool] | None = None) -> None:
         """Poll until :meth:`stop`, or until ``ended`` when nothing waits; never raises."""
@@ -91,9 +91,7 @@ class Host:
         self._runs.undelivered = self._delivery.counts()["dropped"]
         events: list[dict[str, Any]] = []
         for record in records:
-            with guarded(self._failures, "reading a record"):
-                check_version(record)
-                events += self._runs.take(record)
+            events += self._runs.take(record)
         self._keep(events, int(records[-1]["sequence"]))
         return len(records)
 
@@ -158,14 +156,3 @@ class Host:
             state = self.state()
             self._pending = int(state["pending"])
             self._link.report(state)
-
-
-def check_version(record: dict[str, Any]) -> None:
-    """Refuse a record of a version that this agent does not know."""
-    version = record.get("formatVersion")
-    if version != FORMAT_VERSION:
-        raise SparkLineageError(
-            f"the bridge's records have format version {version!r}, this agent reads "
-            f"{FORMAT_VERSION}: use the jar that belongs to this package "
-            "('spark-lineage jar' prints its path)"
-        )

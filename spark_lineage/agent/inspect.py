@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spark_lineage import config
-from spark_lineage.agent.host import check_version
-from spark_lineage.agent.link import CONNECT_HINT, connect, context_of
+from spark_lineage.agent.link import CONNECT_HINT, check_version, connect, context_of
 from spark_lineage.agent.runs import lineage_options
 from spark_lineage.agent.session import active_session
 from spark_lineage.errors import BridgeError

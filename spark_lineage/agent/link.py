@@ -14,7 +14,7 @@ import weakref
 from typing import Any
 
 from spark_lineage.agent import jar
-from spark_lineage.errors import BridgeError
+from spark_lineage.errors import BridgeError, RecordError
 
 CLASS = "io.sparklineage.Bridge"
 FORMAT_VERSION = 1
@@ -98,6 +98,20 @@ class Link:
     def uninstall(self) -> None:
         """Take the listener off the bus."""
         self._proxy.uninstall()
+
+
+def check_version(told: dict[str, Any]) -> None:
+    """Refuse what a bridge tells, a record or its status, of a version that is not known here.
+
+    Raises :class:`RecordError`.
+    """
+    version = told.get("formatVersion")
+    if version != FORMAT_VERSION:
+        raise RecordError(
+            f"the bridge's records have format version {version!r}, this agent reads "
+            f"{FORMAT_VERSION}: use the jar that belongs to this package "
+            "('spark-lineage jar' prints its path)"
+        )
 
 
 def context_of(spark: Any) -> Any:

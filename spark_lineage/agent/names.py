@@ -41,7 +41,7 @@ class JobNames:
             for output in (lineage.outputs if lineage else ())
             if output.dataset is not None
         )
-        verb = verb_of(record)
+        verb = verb_of(record) or _maintenance(lineage)
         if not outputs:
             return f"{application}.{verb or 'query'}.{query}"
         what = "+".join(outputs)
@@ -57,6 +57,13 @@ class JobNames:
                 return f"{base}#{query}"
             number = known[query] = len(known) + 1
         return base if number == 1 else f"{base}#{number}"
+
+
+def _maintenance(lineage: Lineage | None) -> str | None:
+    """The verb of maintenance that no command of a plan tells of."""
+    told = lineage.outputs if lineage else ()
+    of_itself = any(each.dataset and each.dataset.facts.get("maintenance") for each in told)
+    return "call" if of_itself else None
 
 
 def root_class(record: dict[str, Any]) -> str | None:

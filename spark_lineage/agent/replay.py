@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from spark_lineage.agent.guard import Failures
-from spark_lineage.agent.host import check_version
-from spark_lineage.agent.runs import Runs
+from spark_lineage.agent.link import check_version
+from spark_lineage.agent.runs import READING, Runs
 from spark_lineage.config import Settings
 from spark_lineage.delivery import archive
 from spark_lineage.delivery.dispatch import Delivery
@@ -99,11 +99,11 @@ def _file(
                 done.problems.append(f"{path}, line {number}: {problem}")
                 continue
             done.records += 1
-            try:
-                events += runs.take(record)
-            except Exception as error:
+            failed = failures.counts().get(READING, 0)
+            events += runs.take(record)
+            if failures.counts().get(READING, 0) > failed:
                 faulty += 1
-                done.problems.append(f"{path}, line {number}: {type(error).__name__}: {error}")
+                done.problems.append(f"{path}, line {number}: could not be told in full")
             if len(events) >= BATCH:
                 spool.put(events)
                 done.events += len(events)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter, OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from spark_lineage.agent import facts
 from spark_lineage.agent.application import Application, application_of
-from spark_lineage.agent.derived import Derived, Deriver
+from spark_lineage.agent.derived import Derived, Deriver, maintenance_of
 from spark_lineage.agent.filters import EventFilter, is_query, is_told
 from spark_lineage.agent.guard import Failures
 from spark_lineage.agent.jobs import RddJobs
+from spark_lineage.agent.link import check_version
 from spark_lineage.agent.names import query_hash, root_class
+from spark_lineage.agent.open_run import OpenRun
 from spark_lineage.config import Settings
 from spark_lineage.lineage.datasets.lakehouse import is_bookkeeping
 from spark_lineage.lineage.merge import merge
@@ -30,22 +32,9 @@ from spark_lineage.openlineage.run import ParentRun, Run, RunError
 
 MAX_OPEN_RUNS = 10_000
 MAX_APPLICATIONS = 100
+READING = "reading a record"
 
 Event = dict[str, Any]
-
-
-@dataclass
-class _Open:
-    """A run whose end has not been seen."""
-
-    run: Run
-    started: bool = False
-    filtered: bool = False
-    has_nested: bool = False
-    lineage: Lineage | None = None
-    nested: list[Lineage] = field(default_factory=list)
-    statistics: Statistics = field(default_factory=Statistics)
-    issues: list[str] = field(default_factory=list)
 
 
 class Runs:
@@ -63,7 +52,7 @@ class Runs:
         self._filter = EventFilter(settings)
         self._builder = EventBuilder(settings.facets_disabled, settings.sql, settings.lineage_facet)
         self._applications: OrderedDict[str, Application] = OrderedDict()
-        self._open: OrderedDict[tuple[str, int], _Open] = OrderedDict()
+        self._open: OrderedDict[tuple[str, int], OpenRun] = OrderedDict()
         self._roots: OrderedDict[tuple[str, int], int] = OrderedDict()
         self.losses: dict[str, int] = {}
         self.undelivered: dict[str, int] = {}
@@ -75,36 +64,86 @@ class Runs:
         )
 
     def take(self, record: dict[str, Any]) -> list[Event]:
-        """Take one record and give the events that follow from it."""
+        """Take one record and give the events that follow from it; never raises.
+
+        A run that cannot be told in full is told without its lineage, with what
+        failed; a record that cannot be told at all is counted as lost.
+        """
         events: list[Event] = []
-        application = self._application(record, events)
-        application.see(record)
-        if record["kind"] == "application":
-            if record["phase"] == "END":
-                outcome = record.get("outcome") or {}
-                error, code = None, outcome.get("exitCode")
-                if code:
-                    error = RunError(f"the application ended with exit code {code}")
-                at = int(outcome.get("time") or 0) or _now()
-                events += self.end_application(application.id, at, error)
+        try:
+            check_version(record)
+            application = self._application(record, events)
+            application.see(record)
+        except Exception as error:
+            self._failures.add(READING, error)
+            self._lose("records_unreadable")
             return events
-        if application.denied:
-            return events
-        if record["kind"] == "job":
-            losses = {**self.losses, **self.undelivered}
-            told = self._jobs.take(record, application, losses)
-        elif record["kind"] != "execution":
-            # Of a newer bridge.
-            return events
-        elif record["phase"] == "START":
-            told = self._start(record, application)
-        else:
-            told = self._end(record, application)
-        if told and not application.told:
+        known = self._open.get(_key(record))
+        try:
+            told = self._events(record, application)
+        except Exception as error:
+            self._failures.add(READING, error)
+            told = self._less(record, application, known, error)
+        if told and record["kind"] != "application" and not application.told:
             # An allow-list of jobs names this one, and not the application.
             application.told = True
             events.append(self._builder.start(application.run, None))
         return events + told
+
+    def _events(self, record: dict[str, Any], application: Application) -> list[Event]:
+        if record["kind"] == "application":
+            if record["phase"] != "END":
+                return []
+            outcome = record.get("outcome") or {}
+            error, code = None, outcome.get("exitCode")
+            if code:
+                error = RunError(f"the application ended with exit code {code}")
+            at = int(outcome.get("time") or 0) or _now()
+            return self.end_application(application.id, at, error)
+        if application.denied:
+            return []
+        if record["kind"] == "job":
+            losses = {**self.losses, **self.undelivered}
+            return self._jobs.take(record, application, losses)
+        if record["kind"] != "execution":
+            # Of a newer bridge.
+            return []
+        if record["phase"] == "START":
+            return self._start(record, application)
+        return self._end(record, application)
+
+    def _less(
+        self,
+        record: dict[str, Any],
+        application: Application,
+        known: OpenRun | None,
+        error: Exception,
+    ) -> list[Event]:
+        """What is told of a record in whose place something failed; ``known``: its run before."""
+        problem = f"the run cannot be told in full: {type(error).__name__}: {error}"
+        try:
+            if known is not None:
+                known.issues.append(problem)
+            key, execution = _key(record), record["execution"]
+            if record["phase"] == "START" or int(execution["id"]) != key[1]:
+                # Its end, or its root's, is still to come.
+                return []
+            self._open.pop(key, None)
+            if known is not None and known.filtered:
+                return []
+            made = Derived(issues=[problem])
+            bare = OpenRun(self._run(record, application, made), issues=[problem])
+            if known is not None:
+                bare = replace(known, lineage=None, nested={}, statistics=Statistics())
+                made.plan_hash, made.sql_hash = known.run.plan_hash, known.run.sql_hash
+            return self._end_run(record, application, bare, made)
+        except Exception as second:
+            self._failures.add("telling a run without lineage", second)
+            self._lose("records_unreadable")
+            return []
+
+    def _lose(self, reason: str) -> None:
+        self.losses[reason] = self.losses.get(reason, 0) + 1
 
     def end_application(
         self,
@@ -177,6 +216,7 @@ class Runs:
             "nested": len(self._roots),
             "ended": sum(len(application.ended_roots) for application in applications),
             "names": sum(len(application.names) for application in applications),
+            "columns": sum(len(application.memory) for application in applications),
         }
 
     def _application(self, record: dict[str, Any], events: list[Event]) -> Application:
@@ -204,7 +244,7 @@ class Runs:
                 self._open[key].has_nested = True
             return []
         if root_class(record) is not None and self._leaves_out(record, application):
-            left_out = _Open(self._run(record, application, Derived()), filtered=True)
+            left_out = OpenRun(self._run(record, application, Derived()), filtered=True)
             self._remember(self._open, key, left_out)
             return []
         made = self._deriver.derive(record, application.memory)
@@ -212,7 +252,7 @@ class Runs:
         if made.lineage is not None:
             # As it stands without nested executions: what is done conditionally is not done yet.
             made.lineage = merge([made.lineage])
-        open_run = _Open(
+        open_run = OpenRun(
             self._run(record, application, made), lineage=made.lineage, issues=made.issues
         )
         # spark-sql plans a query, and so runs the command in it, before it tells of the query's
@@ -229,7 +269,7 @@ class Runs:
             return []
         if self._is_left_out(open_run.run, made.lineage, made.issues):
             return []
-        if is_bookkeeping(record, made.lineage):
+        if is_bookkeeping(record, made.lineage) or facts.is_inference(record):
             return []
         open_run.started = True
         started = self._with_quality(open_run, record, made.lineage, {})
@@ -251,7 +291,9 @@ class Runs:
             failed = execution.get("outcome") == "FAILURE"
             application.last_failed = failed and not facts.is_cancelled(execution)
             self._open.pop(key, None)
-            if _is_look_at_result(record) and not (open_run is not None and open_run.has_nested):
+            if facts.is_look_at_result(record) and not (
+                open_run is not None and open_run.has_nested
+            ):
                 # The command had a run of its own, which has told of it.
                 return []
             if (open_run is None or not open_run.started) and (
@@ -261,17 +303,22 @@ class Runs:
                 return []
         elif open_run is not None and open_run.filtered:
             return []
-        made = self._deriver.derive(record, application.memory)
-        if number == root or open_run is None:
-            known = open_run.run.plan_hash if open_run is not None else None
-            self._deriver.identify(record, made, known)
-        if is_bookkeeping(record, made.lineage) and (
-            number != root or open_run is None or not (open_run.started or open_run.nested)
-        ):
+        if execution.get("outcome") != "FAILURE" and facts.is_inference(record):
             return []
+        made = self._deriver.derive(record, application.memory)
+        known = open_run.run.plan_hash if open_run is not None else None
+        if is_bookkeeping(record, made.lineage):
+            if number != root:
+                return []
+            if open_run is None or not (open_run.started or open_run.nested):
+                known = maintenance_of(record, made, application.actions)
+                if known is None:
+                    return []
+        if number == root or open_run is None:
+            self._deriver.identify(record, made, known)
         if open_run is None:
             # The root's start was dropped, or came before us.
-            open_run = _Open(self._run(record, application, made))
+            open_run = OpenRun(self._run(record, application, made))
             if number != root:
                 self._remember(self._open, key, open_run)
         self._measure(open_run, made)
@@ -279,16 +326,17 @@ class Runs:
         if number != root:
             open_run.has_nested = True
             if made.lineage is not None:
-                open_run.nested.append(made.lineage)
+                open_run.nested[number] = made.lineage
             return []
         return self._end_run(record, application, open_run, made)
 
     def _end_run(
-        self, record: dict[str, Any], application: Application, open_run: _Open, made: Derived
+        self, record: dict[str, Any], application: Application, open_run: OpenRun, made: Derived
     ) -> list[Event]:
         """The end of a run, with its start where that was not told."""
         execution = record["execution"]
-        contributions = [*([made.lineage] if made.lineage is not None else []), *open_run.nested]
+        own = [made.lineage] if made.lineage is not None else []
+        contributions = [*own, *open_run.inside()]
         merged = merge(contributions) if contributions else open_run.lineage
         if not open_run.started and self._is_left_out(open_run.run, merged, open_run.issues):
             self.filtered["readOnlyActions"] += 1
@@ -321,13 +369,13 @@ class Runs:
         return events
 
     def _leaves_out(
-        self, record: dict[str, Any], application: Application, open_run: _Open | None = None
+        self, record: dict[str, Any], application: Application, open_run: OpenRun | None = None
     ) -> bool:
         """Whether the event filter leaves an action out, by as little of its plan as tells that."""
         reason = self._filter.of_statement(record)
         if reason is None and (self._filter.datasets.there or self._filter.jobs.there):
             lineage = self._deriver.outline(record, application.memory)
-            nested = open_run.nested if open_run is not None else []
+            nested = open_run.inside() if open_run is not None else []
             both = [*([lineage] if lineage else []), *nested]
             lineage = merge(both) if both else None
             reason = self._filter.of_datasets(lineage)
@@ -340,7 +388,7 @@ class Runs:
             self.filtered[reason] += 1
         return reason is not None
 
-    def _is_known_to_pass(self, open_run: _Open, application: Application) -> bool:
+    def _is_known_to_pass(self, open_run: OpenRun, application: Application) -> bool:
         """Whether a run that never ended is told: it may have had no plan to be judged by."""
         if open_run.started:
             return True
@@ -350,7 +398,7 @@ class Runs:
             or self._filter.of_job(application.name, open_run.run.job_name)
         )
 
-    def _measure(self, open_run: _Open, made: Derived) -> None:
+    def _measure(self, open_run: OpenRun, made: Derived) -> None:
         try:
             if made.decoded is not None:
                 open_run.statistics.add(made.decoded, self._options)
@@ -389,7 +437,7 @@ class Runs:
 
     def _with_quality(
         self,
-        open_run: _Open,
+        open_run: OpenRun,
         record: dict[str, Any],
         lineage: Lineage | None,
         times: dict[str, float],
@@ -411,7 +459,7 @@ class Runs:
         memory[key] = value
         while len(memory) > MAX_OPEN_RUNS:
             memory.popitem(last=False)
-            self.losses["open_runs_forgotten"] = self.losses.get("open_runs_forgotten", 0) + 1
+            self._lose("open_runs_forgotten")
 
 
 def lineage_options(settings: Settings) -> LineageOptions:
@@ -426,12 +474,10 @@ def lineage_options(settings: Settings) -> LineageOptions:
     )
 
 
-def _is_look_at_result(record: dict[str, Any]) -> bool:
-    """Whether an execution only gives the rows of a command (``spark.sql("INSERT").collect()``)."""
-    optimized = (record.get("plans") or {}).get("optimized")
-    if optimized is None or record["execution"].get("mode") != "ALL":
-        return False
-    return bool(record["shapes"][record["nodes"][optimized][0]][0] == "CommandResult")
+def _key(record: dict[str, Any]) -> tuple[str, int]:
+    """Which run an execution's record is of; no run's for a record of another kind."""
+    execution = record.get("execution")
+    return str(record["app"]["id"]), -1 if execution is None else _root(execution)
 
 
 def _root(execution: dict[str, Any]) -> int:

@@ -17,9 +17,9 @@ from typing import Any
 from spark_lineage import config
 from spark_lineage.agent.guard import logger
 from spark_lineage.agent.host import Host
-from spark_lineage.agent.link import Link, connect, context_of
+from spark_lineage.agent.link import Link, check_version, connect, context_of
 from spark_lineage.config import Settings
-from spark_lineage.errors import BridgeError, ConfigError
+from spark_lineage.errors import BridgeError, ConfigError, RecordError
 from spark_lineage.openlineage.run import RunError
 
 JOINED_POLL_SECONDS = 0.05
@@ -69,6 +69,11 @@ def enable(spark: Any, options: Mapping[str, Any]) -> Reporter:
         link = known.link if known else connect(context)
         link.configure(_limits(settings))
         link.install(context._jsc.sc())
+        try:
+            check_version(link.status())
+        except RecordError:
+            link.uninstall()
+            raise
         if known:
             if options and known.host and _changed(known.settings, settings):
                 raise ConfigError(

@@ -21,15 +21,17 @@ from spark_lineage import config
 from spark_lineage.agent import memory
 from spark_lineage.agent.guard import logger
 from spark_lineage.agent.host import Host
-from spark_lineage.agent.link import Link
-from spark_lineage.errors import SparkLineageError
+from spark_lineage.agent.link import Link, check_version
+from spark_lineage.errors import RecordError, SparkLineageError
 
 GRACE_SECONDS = 30.0
+OTHER_VERSION = 6  # the exit code by which the bridge keeps records for the right package
 
 
 def main() -> int:
     """Run until the application has ended and all is delivered; gives the exit code."""
-    logging.basicConfig(format="spark_lineage: %(message)s", stream=sys.stderr)
+    # The driver's side takes the level off again, and logs the line at it.
+    logging.basicConfig(format="%(levelname)s spark_lineage: %(message)s", stream=sys.stderr)
     # What ends a terminal's, kernel's or service's processes reaches this one too; the driver,
     # by the end of standard input, decides when it ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -44,6 +46,11 @@ def main() -> int:
     except (SparkLineageError, ValueError, KeyError, OSError) as error:
         logger.error("the agent cannot start: %s", error)
         return 2
+    try:
+        check_version(link.status())
+    except RecordError as error:
+        logger.error("%s", error)
+        return OTHER_VERSION
     logging.getLogger("spark_lineage").setLevel(settings.log_level)
     if not link.claim(f"sidecar:{os.getpid()}"):
         logger.error("another agent already takes this application's records")

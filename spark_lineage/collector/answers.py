@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, func, select
@@ -13,7 +15,7 @@ from spark_lineage.collector.graph import Bounds, Node, Walk
 from spark_lineage.collector.resolve import Column, Dataset
 from spark_lineage.collector.steps import Steps
 from spark_lineage.collector.store import schema
-from spark_lineage.collector.store.rows import chunks, fetched
+from spark_lineage.collector.store.rows import among, fetched
 from spark_lineage.collector.times import show
 
 Answer = dict[str, Any]
@@ -226,12 +228,16 @@ def _bounds(bounds: Bounds, walk: Walk) -> Answer:
     }
 
 
-def _kinds(acts: set[graph.Kind]) -> Answer:
+def _kinds(acts: Iterable[graph.Kind]) -> Answer:
+    direct, told = _kinds_of(frozenset(acts))
+    return {"direct": direct, "kinds": [dict(one) for one in told]}
+
+
+@lru_cache(maxsize=1_024)
+def _kinds_of(acts: frozenset[graph.Kind]) -> tuple[bool, list[Answer]]:
     ordered = sorted(acts, key=lambda act: (kinds.ALL.index(act[0]), act[1]))
-    return {
-        "direct": any(kinds.is_direct(kind) for kind, _ in ordered),
-        "kinds": [{"type": kind, "masking": masking} for kind, masking in ordered],
-    }
+    direct = any(kinds.is_direct(kind) for kind, _ in ordered)
+    return direct, [{"type": kind, "masking": masking} for kind, masking in ordered]
 
 
 def _first_steps(walk: Walk) -> dict[int, tuple[int, graph.Edge]]:
@@ -287,15 +293,13 @@ _LAST_RUNS = """
 
 
 def _jobs(connection: Connection, ids: set[int]) -> dict[int, Answer]:
-    jobs = schema.jobs
     found: dict[int, Answer] = {}
-    for some in chunks(ids):
-        query = select(jobs.c.id, jobs.c.namespace, jobs.c.name).where(jobs.c.id.in_(some))
-        for row in connection.execute(query):
-            job = {"namespace": row.namespace, "name": row.name} if row.name else None
-            found[row.id] = {"job": job, "last_run": None, "owners": []}
-        for job_id, people in owned.of_jobs(connection, some).items():
-            found[job_id]["owners"] = people
+    query = "SELECT id, namespace, name FROM jobs WHERE id "
+    for number, namespace, name in fetched(connection, query, ids):
+        job = {"namespace": namespace, "name": name} if name else None
+        found[number] = {"job": job, "last_run": None, "owners": []}
+    for number, people in owned.of_jobs(connection, ids).items():
+        found[number]["owners"] = people
     for job_id, run_id, state, started, ended in fetched(connection, _LAST_RUNS, found):
         found[job_id]["last_run"] = {
             "id": run_id,
@@ -339,19 +343,17 @@ def _readers(connection: Connection, datasets: set[int]) -> list[Answer]:
     meanings = schema.meanings
     d = schema.datasets
     writers = select(schema.definitions.c.job_id)
-    found: set[tuple[str, ...]] = set()
-    for some in chunks(datasets):
-        query = (
-            select(jobs.c.namespace, jobs.c.name, d.c.namespace, d.c.name)
-            .select_from(inputs)
-            .join(runs, runs.c.id == inputs.c.run_id)
-            .join(jobs, jobs.c.id == runs.c.job_id)
-            .join(meanings, meanings.c.name_id == inputs.c.name_id)
-            .join(d, d.c.id == meanings.c.dataset_id)
-            .where(d.c.id.in_(some), jobs.c.id.not_in(writers))
-            .distinct()
-        )
-        found.update(tuple(row) for row in connection.execute(query))
+    query = (
+        select(jobs.c.namespace, jobs.c.name, d.c.namespace, d.c.name)
+        .select_from(inputs)
+        .join(runs, runs.c.id == inputs.c.run_id)
+        .join(jobs, jobs.c.id == runs.c.job_id)
+        .join(meanings, meanings.c.name_id == inputs.c.name_id)
+        .join(d, d.c.id == meanings.c.dataset_id)
+        .where(among(connection, d.c.id, datasets), jobs.c.id.not_in(writers))
+        .distinct()
+    )
+    found = {tuple(row) for row in connection.execute(query)}
     return [
         {
             "job": {"namespace": job_namespace, "name": job_name},

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from sys import intern
 from typing import Any
 
 from spark_lineage.collector import kinds, lineage_facet
@@ -50,7 +51,7 @@ def judged(
     return part
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=1_024)
 def _judgements(key: tuple[str | None, str | None, tuple[str, ...]]) -> list[ColumnPart]:
     return []
 
@@ -136,7 +137,8 @@ def _edge(
     column: str | None, source: dict[str, Any], kind: str, masking: bool, text: Any
 ) -> SourceEdge:
     description = text if isinstance(text, str) and text else None
-    namespace, name, field = source["namespace"], source["name"], source["field"]
+    # The same few names in each edge, which are kept for long: each is one text.
+    namespace, name, field = (intern(source[key]) for key in ("namespace", "name", "field"))
     return SourceEdge(column, namespace, name, field, kind, masking, description)
 
 

@@ -135,6 +135,19 @@ _KIN = """
     WHERE NOT c.whole AND NOT o.whole AND c.id """
 # Faster than a named tuple's own constructor, which would be a third of a walk.
 _new = tuple.__new__
+# All edges beyond some columns, if they are few: PostgreSQL is asked once, and not at each
+# level. `LATERAL` with `OFFSET`: by the index, whatever the planner thinks of the sizes.
+_FEW = 200
+_BEYOND = """
+    WITH RECURSIVE reached(id) AS (
+        SELECT unnest(%s::bigint[]) UNION SELECT e.{far} FROM reached r CROSS JOIN LATERAL (
+            SELECT {far} FROM edges WHERE {near} = r.id AND closed IS NULL OFFSET 0
+        ) e
+    )
+    SELECT e.* FROM reached r CROSS JOIN LATERAL (
+        SELECT id, job_id, output_id, out_id, in_id, kind, masking FROM edges
+        WHERE {near} = r.id AND closed IS NULL OFFSET 0
+    ) e LIMIT %s"""
 _EDGES = "SELECT id, job_id, output_id, out_id, in_id, kind, masking FROM edges WHERE "
 
 
@@ -148,14 +161,20 @@ class _Walker:
         self._walk = Walk()
         self._datasets: dict[int, _Dataset] = {}
         self._column: dict[int, _Row] = {}
+        # Which data set a column is of: known of an edge's output before the column is read.
+        self._of: dict[int, int] = {}
         self._columns_of: dict[tuple[int, int], list[int]] = {}
         self._told: dict[tuple[int, int], bool] = {}
         self._history = History(connection, bounds.as_of)
         self._removed = overrides.removed(connection)
+        # The edges of columns that were read ahead; those of others are read when they are needed.
+        self._ahead: dict[int, list[_Row]] = {}
         self._follows_all = not (bounds.unmasked or bounds.kinds or bounds.values_only)
 
     def walk(self, starts: Iterable[int]) -> Walk:
-        walk = self._walk
+        walk, starts = self._walk, list(starts)
+        if self._history.when is None and self._connection.dialect.name == "postgresql":
+            self._read_ahead(starts)
         frontier = self._add(starts, 0)
         for distance in range(1, self._bounds.depth + 1):
             if not frontier:
@@ -164,6 +183,7 @@ class _Walker:
         else:
             walk.left_out += self._unfollowed(frontier)
         column = self._column
+        self._read_columns([one for one in walk.distance if one not in column])
         self._learn(column[one][0] for one in walk.distance)
         walk.nodes = {one: self._node(one, *column[one]) for one in walk.distance}
         return walk
@@ -193,7 +213,7 @@ class _Walker:
     def _steps(self, frontier: list[int]) -> Iterator[tuple[int, list[tuple[int, _Row]]]]:
         """For each node of the frontier that leads on, each far end and the edge to it."""
         up, follows_all = self._up, self._follows_all
-        datasets = self._datasets
+        datasets, of = self._datasets, self._of
         for near, edges in self._edges(frontier):
             if not follows_all:
                 edges = [row for row in edges if self._follows(row)]
@@ -203,23 +223,28 @@ class _Walker:
                 ends = []
                 for row in edges:
                     if row[3] != datasets[row[2]].whole or row[5] == kinds.INPUT:
+                        of[row[3]] = row[2]
                         ends.append((row[3], row))
                     else:
                         # Downstream a whole result stands for its columns.
                         many = self._columns(row[1], row[2]) or [row[3]]
+                        of.update((far, row[2]) for far in many)
                         ends += [(far, row) for far in many]
             if ends:
                 yield near, ends
 
     def _add(self, ids: Iterable[int], distance: int) -> list[int]:
         wanted = list(ids)
-        column, distances = self._column, self._walk.distance
-        unknown = [node for node in wanted if node not in column]
-        column.update((row[5], row) for row in fetched(self._connection, _COLUMNS, unknown))
-        added = [node for node in dict.fromkeys(wanted) if node in column]
-        added = [node for node in added if node not in distances]
+        of, distances = self._of, self._walk.distance
+        self._read_columns([node for node in wanted if node not in of])
+        added = [node for node in dict.fromkeys(wanted) if node in of and node not in distances]
         distances.update(dict.fromkeys(added, distance))
         return added
+
+    def _read_columns(self, ids: Iterable[int]) -> None:
+        for row in fetched(self._connection, _COLUMNS, ids):
+            self._column[row[5]] = row
+            self._of[row[5]] = row[0]
 
     def _learn(self, datasets: Iterable[int]) -> None:
         unknown = set(datasets).difference(self._datasets)
@@ -229,11 +254,11 @@ class _Walker:
 
     def _edges(self, frontier: list[int]) -> Iterator[tuple[int, list[_Row]]]:
         """The edges that leave each node of the frontier, also those by its kin."""
-        column, datasets = self._column, self._datasets
-        of = {column[node][0] for node in frontier}
-        self._learn(of)
-        kin = self._kin([one for one in frontier if datasets[column[one][0]].nested])
-        wholes = {datasets[one].whole for one in of}
+        of, datasets = self._of, self._datasets
+        mine = {of[node] for node in frontier}
+        self._learn(mine)
+        kin = self._kin([one for one in frontier if datasets[of[one]].nested])
+        wholes = {datasets[one].whole for one in mine}
         asked = wholes.union(frontier, *kin.values())
         asked.discard(-1)
         near = 3 if self._up else 4
@@ -252,7 +277,7 @@ class _Walker:
             edges = by_end.get(node, [])
             for relative in kin.get(node, ()):
                 edges = edges + by_end.get(relative, [])
-            whole = datasets[column[node][0]].whole
+            whole = datasets[of[node]].whole
             if node != whole and whole in wholes:
                 edges = edges + [row for row in by_end[whole] if self._of_all(row)]
             if edges:
@@ -273,12 +298,35 @@ class _Walker:
                 kin[node].append(relative)
         return kin
 
+    def _read_ahead(self, starts: list[int]) -> None:
+        """Have all that is beyond the starts ready, if it is little."""
+        near, far = ("out_id", "in_id") if self._up else ("in_id", "out_id")
+        query, given = _BEYOND.format(near=near, far=far), (starts, _FEW)
+        rows = self._connection.exec_driver_sql(query, given).all()
+        if len(rows) == _FEW:
+            return
+        place = 3 if self._up else 4
+        ids = {*starts, *(row[end] for row in rows for end in (3, 4))}
+        ahead: dict[int, list[_Row]] = {one: [] for one in ids}
+        for edge in rows:
+            ahead[edge[place]].append(tuple(edge))
+        self._read_columns(ids)
+        mine = {self._of[one] for one in ids if one in self._of}
+        self._learn(mine)
+        wholes = {self._datasets[one].whole for one in mine}.difference(ahead) - {-1}
+        ahead.update((one, []) for one in wholes)
+        for row in fetched(self._connection, _EDGES + f"closed IS NULL AND {near} ", wholes):
+            ahead[row[place]].append(row)
+        self._ahead = ahead
+
     def _open(self, ends: set[int]) -> list[_Row]:
-        when = self._history.when
+        when, ahead = self._history.when, self._ahead
         query = _EDGES + ("closed IS NULL AND " if when is None else "")
-        found: list[_Row] = fetched(
-            self._connection, query + ("out_id " if self._up else "in_id "), ends
-        )
+        found: list[_Row] = []
+        if ahead:
+            found = [row for end in ends for row in ahead.get(end, ())]
+            ends = {end for end in ends if end not in ahead}
+        found += fetched(self._connection, query + ("out_id " if self._up else "in_id "), ends)
         if when is not None:
             found = self._history.open_edges([Edge(*row) for row in found])
         if self._removed:

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from sys import intern
 from typing import Any, NoReturn
 
 import orjson
 
-from spark_lineage.collector import columns, known, lineage_facet, masking, shapes, times
+from spark_lineage.collector import (
+    columns,
+    jobs,
+    known,
+    lineage_facet,
+    masking,
+    repeats,
+    shapes,
+    times,
+)
+from spark_lineage.collector.jobs import JobFacts
 from spark_lineage.collector.model import (
     RANKS,
+    REFERENCE,
     ColumnPart,
     DatasetFacts,
     Event,
+    Facet,
     Field,
     Fields,
     canonical,
@@ -90,32 +104,97 @@ class _Parsed:
         return canonical(masking.masked(self.content)).encode()
 
 
+@dataclass(frozen=True)
+class _Part:
+    """The text of an event of an array, which is JSON; as bytes, with its secrets masked."""
+
+    text: bytes
+
+    def __bytes__(self) -> bytes:
+        return bytes(_Parsed(_load(self.text)))
+
+
 # One event of a batch.
-Item = bytes | _Parsed
+Item = bytes | _Parsed | _Part
+Read = tuple[Item, "Event | MalformedError"]
 
 
-def split(body: bytes, lines: bool = False) -> Sequence[Item]:
+def read_batch(body: bytes, lines: bool = False) -> list[Read]:
     """The events of a batch: a JSON array, or with ``lines`` (or if it is so) one a line.
 
-    Raises :class:`MalformedError` for what is neither.
+    Each with its text, or with what is wrong with it. Raises
+    :class:`MalformedError` for what is no batch.
     """
-    start = body.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if lines or not start.startswith(b"["):
-        if not lines and not start.startswith(b"{"):
-            _refuse("$", "must be an array of events, or one event a line")
-        return [line for line in body.split(b"\n") if line.strip()]
-    content: list[Any] = _load(body)
-    return [_Parsed(item) for item in content]
+    start = body.removeprefix(b"\xef\xbb\xbf").strip()
+    if not lines and start.startswith(b"["):
+        return _read_array(start) or read_each([_Parsed(item) for item in _load(body)])
+    if not lines and not start.startswith(b"{"):
+        _refuse("$", "must be an array of events, or one event a line")
+    return read_each([line for line in body.split(b"\n") if line.strip()])
 
 
-def read(body: Item) -> Event:
+def read_each(items: Iterable[bytes | _Parsed]) -> list[Read]:
+    """Events, each with its text, or with what is wrong with it."""
+    found: list[Read] = []
+    for item in items:
+        try:
+            found.append((item, read(item) if isinstance(item, bytes) else _read(item.content)))
+        except MalformedError as error:
+            found.append((item, error))
+    return found
+
+
+def _read_array(array: bytes) -> list[Read] | None:
+    """The events of an array, each parsed for itself; None where that cannot be.
+
+    One after the other they fit into the processor's cache, which all at once do
+    not. Where one ends is guessed: at what the first one begins with. If each part
+    is a JSON value by itself, that was right.
+    """
+    first = re.match(rb"\[\s*(\{\s*\"\w+\"\s*:)", array)
+    if first is None or not array.endswith(b"]") or b"\\u0000" in array:
+        return None
+    comma = re.search(rb",\s*" + re.escape(first[1]), array)
+    sign = comma[0] if comma else b"," + first[1]
+    head, *rest = array[first.start(1) : -1].split(sign)
+    found: list[Read] = []
+    for part in (head, *(first[1] + one for one in rest)):
+        event = _forms.read(part)
+        if event is not None:
+            found.append((_Part(part), event))
+            continue
+        if _LONG in part.translate(_DIGITS):
+            return None
+        try:
+            content = orjson.loads(part)
+        except orjson.JSONDecodeError:
+            return None
+        try:
+            # What was parsed is not kept: only the text, which is here already.
+            found.append((_Part(part), _read(content, part)))
+        except MalformedError as error:
+            found.append((_Parsed(content), error))
+    return found
+
+
+def read(body: bytes) -> Event:
     """Read one event. Raises :class:`MalformedError` with all its faults."""
-    content = body.content if isinstance(body, _Parsed) else _load(body)
+    event = _forms.read(body)
+    return _read(_load(body), body) if event is None else event
+
+
+# What is read without being parsed.
+_forms = repeats.Forms(20 << 20)
+
+
+def _read(content: Any, text: bytes | None = None) -> Event:
     if not isinstance(content, dict):
         _refuse("$", "must be an object: one event")
     kind = kind_of(content)
     event = _repeat(content) if kind == "RUN" else None
     if event is not None:
+        if text is not None:
+            _forms.learn(text, content, _repeat)
         return event
     try:
         content = masking.masked(content)
@@ -127,10 +206,17 @@ def read(body: Item) -> Event:
         raise MalformedError(found)
     inputs = () if kind == "DATASET" else content.get("inputs") or ()
     outputs = [content["dataset"]] if kind == "DATASET" else content.get("outputs") or ()
+    try:
+        body = canonical(content)
+        facets = Facet.all((content.get("run") or {}).get("facets") or {})
+    except (RecursionError, ValueError):
+        _refuse("$", "is nested too deeply or holds a number that is too long")
+    when = times.parse(content["eventTime"])
+    job = jobs.told(content.get("job") or {}) if kind != "DATASET" else JobFacts()
+    said = _Said(content, when, job, facets, body, body.encode(), {})
     return _event(
         kind,
-        content,
-        content.get("job") or {},
+        said,
         [_dataset(item, False) for item in inputs if item is not None],
         [_dataset(item, True) for item in outputs if item is not None],
     )
@@ -141,32 +227,25 @@ def _repeat(content: dict[str, Any]) -> Event | None:
 
     It gives the same event as the long way does.
     """
-    job = content.get("job")
-    if not isinstance(job, dict):
-        return None
     try:
-        kept = known.rest(content)
-        found = known.job(job)
-        if kept is None or found is None:
+        found = known.repeat(content, _dataset)
+        if found is None:
             return None
-        kept["job"] = found.fragment
-        facts: dict[str, list[DatasetFacts]] = {"inputs": [], "outputs": []}
-        for side, told in facts.items():
-            if side not in content:
-                continue
-            items = content[side]
-            if not isinstance(items, list):
-                return None
-            kept[side] = []
-            for item in items:
-                one = known.dataset(item, side == "outputs", _dataset) if item else None
-                if one is None:
-                    return None
-                kept[side].append(one[0])
-                told.append(one[1])
-    except (TypeError, RecursionError, AttributeError):
-        return None  # an integer of more than 64 bits, a deep nest, an item that is no object
-    return _event("RUN", kept, found.clean, facts["inputs"], facts["outputs"])
+        parts, kept = found
+        body = orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)
+        when = times.parse(content["eventTime"])
+    except (TypeError, RecursionError, KeyError, ValueError, OverflowError, AttributeError):
+        # An integer of more than 64 bits, a deep nest, a time that is none or not there.
+        return None
+    if not isinstance(content.get("producer"), str):
+        return None
+    whole = body
+    if parts.pieces:
+        texts = body.split(REFERENCE)
+        texts[1::2] = [parts.pieces[key] for key in texts[1::2]]
+        whole = b"".join(texts)
+    said = _Said(kept, when, parts.job, parts.run_facets, body.decode(), whole, parts.pieces)
+    return _event("RUN", said, parts.sides["inputs"], parts.sides["outputs"])
 
 
 def kind_of(content: dict[str, Any]) -> str:
@@ -237,64 +316,64 @@ def _refuse(path: str, message: str) -> NoReturn:
     raise MalformedError([Fault(path, message)])
 
 
+@dataclass(frozen=True)
+class _Said:
+    """An event that was checked: what it is made of, beside its data sets."""
+
+    content: dict[str, Any]
+    time: int
+    job: JobFacts
+    run_facets: dict[str, Facet]
+    body: str
+    # The text whose hash tells events apart: ``body`` without references.
+    whole: bytes
+    pieces: dict[bytes, bytes]
+
+
 def _event(
-    kind: str,
-    content: dict[str, Any],
-    job: dict[str, Any],
-    inputs: list[DatasetFacts],
-    outputs: list[DatasetFacts],
+    kind: str, said: _Said, inputs: list[DatasetFacts], outputs: list[DatasetFacts]
 ) -> Event:
-    try:
-        body = canonical(content)
-    except (RecursionError, ValueError):
-        _refuse("$", "is nested too deeply or holds a number that is too long")
-    key = hashlib.sha256(body.encode()).hexdigest()
+    content, facets = said.content, said.run_facets
+    key = hashlib.sha256(said.whole).hexdigest()
     word = str(content.get("eventType") or "").upper()
-    run = content.get("run") or {}
-    facets = run.get("facets") or {}
-    job_facets = job.get("facets") or {}
-    quality = facets.get("sparkLineage_quality")
-    quality = quality if isinstance(quality, dict) else {}
-    own = (job.get("namespace", ""), job.get("name", "")) if kind != "DATASET" else ("", "")
-    stated = lineage_facet.of_job(job_facets.get("lineage"), own)
+    quality = facets["sparkLineage_quality"].content if "sparkLineage_quality" in facets else {}
+    job = said.job
+    own = (job.namespace, job.name)
+    stated = lineage_facet.of_job(job.lineage, own)
+    if kind == "DATASET":
+        outputs = _taken_back(content, outputs)
     return Event(
         kind=kind,
         hash=key,
-        body=body,
-        time=times.parse(content["eventTime"]),
+        body=said.body,
+        time=said.time,
         type=(word if word in RANKS else "OTHER") if word else None,
-        run_id=run["runId"] if kind == "RUN" else f"{kind.lower()}-event:{key}",
+        run_id=content["run"]["runId"] if kind == "RUN" else f"{kind.lower()}-event:{key}",
         job_namespace=own[0],
         job_name=own[1],
         producer=content["producer"],
         inputs=_with(_unique(inputs), dict.fromkeys(stated.reads), output=False),
         outputs=tuple(
             _judged(facts, quality)
-            for facts in _with(
-                _unique(outputs if kind != "DATASET" else _taken_back(content, outputs)),
-                stated.outputs,
-                output=True,
-            )
+            for facts in _with(_unique(outputs), stated.outputs, output=True)
         ),
-        facets={name: facets[name] for name in KEPT_FACETS if isinstance(facets.get(name), dict)},
-        job_facets={
-            name: body
-            for name, body in job_facets.items()
-            if isinstance(body, dict) and name != "lineage"
-        },
+        facets={name: facets[name] for name in KEPT_FACETS if name in facets},
+        job_facets=job.facets,
+        job_version=job.version,
         job_edges=tuple(sorted(stated.feeds | _dependencies(facets, own))),
         job_io=tuple(sorted(stated.io)),
+        pieces=said.pieces,
     )
 
 
 def _taken_back(content: dict[str, Any], outputs: list[DatasetFacts]) -> list[DatasetFacts]:
     facets = content["dataset"].get("facets") or {}
-    return [replace(one, columns=columns.taken_back(one.columns, facets)) for one in outputs]
+    return [one._replace(columns=columns.taken_back(one.columns, facets)) for one in outputs]
 
 
 def _judged(facts: DatasetFacts, quality: dict[str, Any]) -> DatasetFacts:
     part = columns.judged(facts.columns, quality, (facts.namespace, facts.name))
-    return facts if part is facts.columns else replace(facts, columns=part)
+    return facts if part is facts.columns else facts._replace(columns=part)
 
 
 def _with(
@@ -306,16 +385,17 @@ def _with(
     found = {(facts.namespace, facts.name): facts for facts in told}
     for one, part in sorted(more.items()):
         known = found.get(one) or DatasetFacts(*one, output)
-        found[one] = replace(known, columns=columns.merge(known.columns, part))
+        found[one] = known._replace(columns=columns.merge(known.columns, part))
     return tuple(found.values())
 
 
-def _dependencies(facets: dict[str, Any], own: Identity) -> set[tuple[Identity, Identity]]:
+def _dependencies(facets: dict[str, Facet], own: Identity) -> set[tuple[Identity, Identity]]:
     """Which job feeds which by the run facet ``jobDependencies``."""
-    facet = facets.get("jobDependencies")
     found: set[tuple[Any, Any]] = set()
+    if "jobDependencies" not in facets:
+        return found
     for side in ("upstream", "downstream"):
-        items = facet.get(side) if isinstance(facet, dict) else ()
+        items = facets["jobDependencies"].content.get(side)
         for item in items if isinstance(items, list) else ():
             job = item.get("job") if isinstance(item, dict) else None
             if not isinstance(job, dict):
@@ -356,18 +436,10 @@ def _dataset(item: dict[str, Any], output: bool) -> DatasetFacts:
         part,
         change.get("lifecycleStateChange"),
         (before["namespace"], before["name"]) if renamed and before else None,
-        {
-            name: body
-            for name, body in facets.items()
-            if isinstance(body, dict) and name not in READ_FACETS
-        },
-        {
-            name: body
-            for name, body in (item.get("outputFacets" if output else "inputFacets") or {}).items()
-            if isinstance(body, dict)
-        }
+        Facet.all({name: body for name, body in facets.items() if name not in READ_FACETS}),
+        Facet.all(item.get("outputFacets" if output else "inputFacets") or {})
         # Of one write, not only of the data set: it tells an overwrite from an append.
-        | ({"lifecycleStateChange": change} if output and change else {}),
+        | (Facet.all({"lifecycleStateChange": change}) if output and change else {}),
     )
 
 
@@ -379,10 +451,11 @@ def _schema(facet: dict[str, Any]) -> Fields | None:
     stack = [("", "", field) for field in reversed(facet["fields"]) if field]
     while stack:
         prefix, root, field = stack.pop()
-        path = prefix + field["name"]
+        path = intern(prefix + field["name"])
         root = root or path
         if path not in found:
             kind, text = field.get("type") or None, field.get("description") or None
+            kind = kind and intern(kind)
             found[path] = Field(path, root, kind, len(found), text)
             inner = [child for child in field.get("fields") or () if child]
             stack.extend((path + ".", root, child) for child in reversed(inner))

@@ -9,6 +9,8 @@ run which has column lineage also read that data set.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 VALUE = {"IDENTITY": 0, "DIRECT": 1, "TRANSFORMATION": 2, "AGGREGATION": 3}
 ROWS = ("JOIN", "FILTER", "GROUP_BY", "SORT")
 CHOOSING = ("WINDOW", "CONDITIONAL")
@@ -24,6 +26,7 @@ def is_direct(kind: str) -> bool:
     return kind in VALUE
 
 
+@lru_cache(maxsize=1_024)
 def compose(so_far: tuple[str, bool], step: tuple[str, bool]) -> tuple[str, bool]:
     """One (kind, masking) of two that follow each other, the source's side first.
 

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, and_, exists, select
 
 from spark_lineage.collector.store import schema
-from spark_lineage.collector.store.rows import chunks
+from spark_lineage.collector.store.rows import among
 
 _claims, _r, _io, _d = schema.claims, schema.runs, schema.io_facets, schema.drops
 _DONE = ("COMPLETE", "DECLARED")
@@ -67,10 +67,11 @@ def dropped(
 ) -> dict[int, int]:
     """Of these data sets those that are gone, and when they were dropped."""
     found: dict[int, int] = {}
-    for some in chunks(sorted(set(datasets))):
-        query = standing(as_of).where(_claims.c.output_id.in_(some))
-        for row in connection.execute(query):
-            found[row.output_id] = max(row.time, found.get(row.output_id, row.time))
+    if connection.scalar(select(_d.c.run_id).limit(1)) is None:
+        return found
+    query = standing(as_of).where(among(connection, _claims.c.output_id, set(datasets)))
+    for row in connection.execute(query):
+        found[row.output_id] = max(row.time, found.get(row.output_id, row.time))
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import delete, func, select
 
-from spark_lineage.collector.store import quarantine, schema
+from spark_lineage.collector.store import quarantine, schema, texts
 from spark_lineage.collector.store.engine import Database
 from spark_lineage.collector.times import now, show
 
@@ -33,6 +33,8 @@ def prune(database: Database, days: float, dry_run: bool) -> dict[str, Any]:
     if not dry_run:
         for table, old in ((events, old_events), (aside, old_quarantine)):
             _delete(database, table, old)
+        with database.write() as connection:
+            texts.forget(connection, before)
     return {"before": show(before), "dry_run": dry_run, **counts}
 
 
@@ -56,7 +58,8 @@ def export(database: Database) -> Iterator[str]:
             query = query.where((events.c.time > place[0]) | after)
         with database.read() as connection:
             rows = connection.execute(query.order_by(events.c.time, events.c.id).limit(1_000)).all()
+            bodies = texts.whole(connection, (row.body for row in rows))
         if not rows:
             return
-        yield from (row.body for row in rows)
+        yield from bodies
         place = (rows[-1].time, rows[-1].id)

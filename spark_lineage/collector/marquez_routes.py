@@ -16,7 +16,7 @@ from sqlalchemy import Connection, func, insert, select
 from spark_lineage.collector import marquez, marquez_graph, owned, questions, times
 from spark_lineage.collector.guard import Token
 from spark_lineage.collector.service import Collector
-from spark_lineage.collector.store import schema
+from spark_lineage.collector.store import schema, texts
 from spark_lineage.errors import NotFoundError
 
 router = APIRouter(prefix="/api/v1", tags=["marquez"])
@@ -247,7 +247,8 @@ def events(request: Request, limit: Count = 100, offset: Offset = 0) -> Answer:
         query = select(table.c.body).where(table.c.kind == "RUN")
         newest = query.order_by(table.c.time.desc(), table.c.id.desc())
         total = connection.scalar(select(func.count()).select_from(table))
-        bodies = connection.scalars(newest.limit(limit).offset(offset))
+        kept = connection.scalars(newest.limit(limit).offset(offset))
+        bodies = texts.whole(connection, kept)
         return {"events": [json.loads(body) for body in bodies], "totalCount": total}
 
     return _collector(request).ask(read)

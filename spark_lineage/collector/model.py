@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -14,6 +16,8 @@ TERMINAL = ("COMPLETE", "FAIL", "ABORT")
 RANKS = {"OTHER": 0, "START": 1, "RUNNING": 2, "ABORT": 3, "FAIL": 4, "COMPLETE": 5}
 # Times before the year 1 cannot be; this makes every time a positive number of one width.
 _SHIFT = 10**17
+# Stands on both sides of a reference in an event's text; JSON has it nowhere.
+REFERENCE = b"\x01"
 
 
 def canonical(value: Any) -> str:
@@ -36,7 +40,23 @@ def identity_digest(namespace: str, name: str) -> str:
     return digest(namespace, name)
 
 
-@dataclass(frozen=True)
+class Facet(NamedTuple):
+    """A facet, and its text as it is kept."""
+
+    content: dict[str, Any]
+    text: str
+
+    @classmethod
+    def all(cls, facets: dict[str, Any]) -> dict[str, Facet]:
+        """Those of a JSON object that are facets at all."""
+        return {
+            name: cls(content, canonical(content))
+            for name, content in facets.items()
+            if isinstance(content, dict)
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """A column of a schema by its path; ``position`` counts from 0, nested ones too."""
 
@@ -50,10 +70,21 @@ class Field:
 class Fields(tuple[Field, ...]):
     """The columns of a schema, in order; what is made of them is made once."""
 
-    @cached_property
+    @property
     def body(self) -> str:
-        """As it is kept."""
-        return canonical([asdict(field) for field in self])
+        """As it is kept; long, and seldom asked for."""
+        return canonical(
+            [
+                {
+                    "path": one.path,
+                    "root": one.root,
+                    "type": one.type,
+                    "position": one.position,
+                    "description": one.description,
+                }
+                for one in self
+            ]
+        )
 
     @cached_property
     def hash(self) -> str:
@@ -61,7 +92,7 @@ class Fields(tuple[Field, ...]):
         return digest(self.body)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SourceEdge:
     """One source of an output column, or of the whole result (``column`` None)."""
 
@@ -79,7 +110,7 @@ class SourceEdge:
         return (*column, self.namespace, self.name, self.field, self.kind, self.masking)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ColumnFacts:
     """What a producer says of an output column as a whole."""
 
@@ -109,9 +140,9 @@ class ColumnPart:
         """Whether it says anything of columns."""
         return bool(self.edges or self.columns)
 
-    @cached_property
+    @property
     def body(self) -> str:
-        """As it is kept."""
+        """As it is kept; long, and seldom asked for."""
         return canonical(asdict(self))
 
     @cached_property
@@ -127,8 +158,7 @@ class ColumnPart:
         )
 
 
-@dataclass(frozen=True)
-class DatasetFacts:
+class DatasetFacts(NamedTuple):
     """A data set as one event speaks of it."""
 
     namespace: str
@@ -139,8 +169,8 @@ class DatasetFacts:
     columns: ColumnPart | None = None
     lifecycle: str | None = None
     renamed_from: tuple[str, str] | None = None
-    facets: dict[str, Any] = field(default_factory=dict)
-    io_facets: dict[str, Any] = field(default_factory=dict)
+    facets: Mapping[str, Facet] = MappingProxyType({})
+    io_facets: Mapping[str, Facet] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -148,12 +178,14 @@ class Event:
     """One event. ``kind`` is RUN, JOB or DATASET; times are microseconds, UTC.
 
     ``run_id`` of a JOB or DATASET event is made of its content, since each is a
-    statement of its own; a DATASET event has the job of no name.
+    statement of its own; a DATASET event has the job of no name. ``hash`` is of
+    the whole text; ``body`` is the text in which parts that other events have,
+    too, may stand as references to ``pieces``, by their hashes.
     """
 
     kind: str
     hash: str
-    body: str
+    body: str = field(compare=False)
     time: int
     type: str | None
     run_id: str
@@ -162,12 +194,23 @@ class Event:
     producer: str
     inputs: tuple[DatasetFacts, ...] = ()
     outputs: tuple[DatasetFacts, ...] = ()
-    facets: dict[str, Any] = field(default_factory=dict)
-    job_facets: dict[str, Any] = field(default_factory=dict)
+    facets: dict[str, Facet] = field(default_factory=dict)
+    job_facets: dict[str, Facet] = field(default_factory=dict)
+    # What tells one version of the job from another, and where that was told.
+    job_version: tuple[str, str] | None = None
     # Jobs that feed a job, as (namespace, name) of the source and of the target.
     job_edges: tuple[tuple[tuple[str, str], tuple[str, str]], ...] = ()
     # Data sets that other jobs read (False) or wrote (True).
     job_io: tuple[tuple[tuple[str, str], tuple[str, str], bool], ...] = ()
+    pieces: dict[bytes, bytes] = field(default_factory=dict, compare=False)
+
+    def again(self, **changes: Any) -> Event:
+        """The same but for what is given: quicker than ``replace``."""
+        made = object.__new__(Event)
+        made.__dict__.update({**self.__dict__, **changes})
+        for name in ("order", "schema_order"):
+            made.__dict__.pop(name, None)
+        return made
 
     @property
     def terminal(self) -> bool:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 from spark_lineage.collector.model import time_of
 from spark_lineage.collector.store import schema
 from spark_lineage.collector.store.names import Names
-from spark_lineage.collector.store.rows import chunks
+from spark_lineage.collector.store.rows import among, chunks
 
 _facets, _meanings = schema.facets, schema.meanings
 
@@ -24,20 +24,21 @@ def facets(
     found: dict[int, dict[str, tuple[str, bool, str]]] = defaultdict(dict)
     names = Names(connection)
     wanted = set(datasets)
-    for some in chunks(sorted(wanted)):
-        query = (
-            select(_facets)
-            .join(_meanings, _meanings.c.name_id == _facets.c.owner)
-            .where(_meanings.c.dataset_id.in_(some), _facets.c.kind == "DATASET")
-            .distinct()
-        )
-        if name is not None:
-            query = query.where(_facets.c.name == name)
-        for row in connection.execute(query):
-            dataset = names.dataset(row.owner, time_of(row.order))
-            said = (row.order, row.deleted, row.body)
-            if dataset in wanted and said > found[dataset].get(row.name, ("",)):
-                found[dataset][row.name] = said
+    query = (
+        select(_facets)
+        .join(_meanings, _meanings.c.name_id == _facets.c.owner)
+        .where(among(connection, _meanings.c.dataset_id, wanted), _facets.c.kind == "DATASET")
+        .distinct()
+    )
+    if name is not None:
+        query = query.where(_facets.c.name == name)
+    rows = connection.execute(query).all()
+    names.meanings({row.owner for row in rows})
+    for row in rows:
+        dataset = names.dataset(row.owner, time_of(row.order))
+        said = (row.order, row.deleted, row.body)
+        if dataset in wanted and said > found[dataset].get(row.name, ("",)):
+            found[dataset][row.name] = said
     return {
         dataset: {
             key: json.loads(body) for key, (_, deleted, body) in sorted(said.items()) if not deleted
@@ -51,12 +52,11 @@ def job_facets(
 ) -> dict[int, dict[str, dict[str, Any]]]:
     """The newest facets of jobs."""
     found: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
-    for some in chunks(jobs):
-        query = select(_facets).where(_facets.c.owner.in_(some), _facets.c.kind == "JOB")
-        if name is not None:
-            query = query.where(_facets.c.name == name)
-        for row in connection.execute(query.where(~_facets.c.deleted)):
-            found[row.owner][row.name] = json.loads(row.body)
+    query = select(_facets).where(among(connection, _facets.c.owner, jobs), _facets.c.kind == "JOB")
+    if name is not None:
+        query = query.where(_facets.c.name == name)
+    for row in connection.execute(query.where(~_facets.c.deleted)):
+        found[row.owner][row.name] = json.loads(row.body)
     return found
 
 

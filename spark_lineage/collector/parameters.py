@@ -37,10 +37,44 @@ When = Annotated[str | None, Query(description="a time, ISO 8601")]
 def folding(request: Request, text: str | None) -> re.Pattern[str] | None:
     """What to fold away: as asked, else the collector's own patterns, else nothing.
 
-    Raises ``ConfigError`` for what is no regular expression.
+    Raises ``ConfigError`` for what is no regular expression, or one that may take long.
     """
+    if text is not None:
+        _check_cost(text)
     found: re.Pattern[str] | None = request.app.state.temp if text is None else pattern(text)
     return found
+
+
+# How often each may stand in a pattern that a request brings.
+_MOST = {"*": 2, "?": 3, "(": 3, "|": 20}
+_PLAIN = (
+    "a regular expression with at most two of * + {, three ?, three groups and 20 |, none"
+    " repeated after a group, without look-around and back-references"
+)
+# An escape, a set of letters, a group that is repeated, what begins a group, and the rest.
+_TOKEN = re.compile(
+    r"\\(?P<escaped>.)|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<repeated>\)[*+{?])"
+    r"|(?P<special>\(\?)(?P<plain>:|i\))?|(?P<sign>[*+{?(|])|.",
+    re.DOTALL,
+)
+
+
+def _check_cost(text: str) -> None:
+    """Refuse what takes more than some hundred times the cube of a name's length.
+
+    Anyone may send it, and Python's matcher, which cannot be stopped, tries all
+    ways of what is repeated, optional or alternative.
+    """
+    counts = dict.fromkeys(_MOST, 0)
+    for token in _TOKEN.finditer(text):
+        special = token["special"] is not None and token["plain"] is None
+        back = token["escaped"] is not None and token["escaped"] in "123456789"
+        sign = token["sign"] or ("(" if token["plain"] == ":" else "")
+        if sign:
+            counts["*" if sign in "+{" else sign] += 1
+        over = any(counts[one] > most for one, most in _MOST.items())
+        if special or back or over or token["repeated"] is not None:
+            raise ConfigError("fold", text, _PLAIN)
 
 
 def pattern(text: str, key: str = "fold") -> re.Pattern[str] | None:

@@ -6,12 +6,12 @@ import json
 from collections import defaultdict
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Select, Table, func, select
 
 from spark_lineage.collector import graph, owned
 from spark_lineage.collector.graph import Bounds
 from spark_lineage.collector.resolve import Column, Dataset
-from spark_lineage.collector.store import schema
+from spark_lineage.collector.store import schema, trigrams
 from spark_lineage.collector.store.names import Names
 from spark_lineage.collector.store.rows import chunks
 from spark_lineage.collector.times import show
@@ -102,7 +102,7 @@ def search(connection: Connection, text: str, limit: int) -> Answer:
         .order_by(func.length(_names.c.name), _names.c.name)
         .limit(most)
     )
-    for row in connection.execute(names):
+    for row in connection.execute(_narrowed(connection, names, _names, text)):
         found.append((_rank(row.name, text), 0, row.dataset, row.namespace, None))
     columns = (
         select(_c.c.path, _d.c.namespace, _d.c.name)
@@ -111,7 +111,7 @@ def search(connection: Connection, text: str, limit: int) -> Answer:
         .order_by(func.length(_c.c.path), _c.c.path, _d.c.name)
         .limit(most)
     )
-    for hit in connection.execute(columns):
+    for hit in connection.execute(_narrowed(connection, columns, _c, text)):
         found.append((_rank(hit.path, text), 1, hit.name, hit.namespace, hit.path))
     jobs = (
         select(_j.c.namespace, _j.c.name)
@@ -119,7 +119,7 @@ def search(connection: Connection, text: str, limit: int) -> Answer:
         .order_by(func.length(_j.c.name), _j.c.name)
         .limit(most)
     )
-    for job in connection.execute(jobs):
+    for job in connection.execute(_narrowed(connection, jobs, _j, text)):
         found.append((_rank(job.name, text), 2, job.name, job.namespace, None))
     ordered = sorted(set(found), key=lambda hit: tuple(part or "" for part in map(str, hit)))
     return {
@@ -136,6 +136,11 @@ def search(connection: Connection, text: str, limit: int) -> Answer:
             for _, kind, name, namespace, path in ordered[:limit]
         ],
     }
+
+
+def _narrowed(connection: Connection, query: Select[Any], table: Table, text: str) -> Select[Any]:
+    fits = trigrams.fits(connection, table, text)
+    return query if fits is None else query.where(fits)
 
 
 def _rank(name: str, text: str) -> int:

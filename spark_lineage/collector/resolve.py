@@ -11,7 +11,7 @@ import difflib
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from spark_lineage.collector.store import schema
 from spark_lineage.errors import NotFoundError
@@ -152,7 +152,9 @@ def _bare(text: str) -> str:
 def _datasets(connection: Connection, text: str, namespace: str | None) -> list[Dataset]:
     """The best reading that anything fits: whole before suffix, case before no case."""
     name = text.replace("`", "")
-    rows = _candidates(connection, name, namespace)
+    # The best of all is found by an index, the others by a look at each name.
+    rows = _candidates(connection, name, namespace, schema.names.c.name == name)
+    rows = rows or _candidates(connection, name, namespace)
     for fits in (_same, _whole_name, _suffix):
         for fold in (str, str.casefold):
             hits = {
@@ -165,7 +167,12 @@ def _datasets(connection: Connection, text: str, namespace: str | None) -> list[
     return []
 
 
-def _candidates(connection: Connection, name: str, namespace: str | None) -> list[Any]:
+def _candidates(
+    connection: Connection,
+    name: str,
+    namespace: str | None,
+    fits: ColumnElement[bool] | None = None,
+) -> list[Any]:
     d, n, m = schema.datasets, schema.names, schema.meanings
     tail = "%" + _escaped(name)
     # Either the stored name ends as the given one does, or the given one has it as its end.
@@ -182,7 +189,7 @@ def _candidates(connection: Connection, name: str, namespace: str | None) -> lis
         .select_from(n)
         .join(m, m.c.name_id == n.c.id)
         .join(d, d.c.id == m.c.dataset_id)
-        .where(ends, ~d.c.ghost)
+        .where(ends if fits is None else fits, ~d.c.ghost)
         .order_by(m.c.since)
     )  # fmt: skip
     if namespace is not None:

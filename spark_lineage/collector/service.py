@@ -155,7 +155,7 @@ class Collector:
         unpacked = body
         try:
             unpacked = intake.unpack(body, encoding)
-            items = intake.split(unpacked, lines)
+            items = intake.read_batch(unpacked, lines)
         except intake.MalformedError as error:
             raise self._quarantined(unpacked, error) from None
         failed = self._take_each(items, token)
@@ -177,32 +177,30 @@ class Collector:
 
         Raises ``BusyError`` where any must be sent again; the others are in the store.
         """
-        failed = self._take_each(bodies, None)
+        failed = self._take_each(intake.read_each(bodies), None)
         for one in failed.values():
             if one["retriable"]:
                 raise BusyError(one["reason"])
         return len(failed)
 
-    def _take_each(self, items: Sequence[intake.Item], token: Token | None) -> dict[int, Answer]:
+    def _take_each(self, items: Sequence[intake.Read], token: Token | None) -> dict[int, Answer]:
         """Take events; what became of those that were not taken, by their place."""
         events: dict[int, Event] = {}
         failed: dict[int, Answer] = {}
-        for index, item in enumerate(items):
-            try:
-                event = intake.read(item)
-                if _allowed(event, token):
-                    events[index] = event
-                else:
-                    reason = str(ForbiddenError(_namespaces(event)))
-                    failed[index] = {"index": index, "reason": reason, "retriable": False}
-            except intake.MalformedError as error:
-                failed[index] = self._failed(index, item, error)
+        for index, (item, event) in enumerate(items):
+            if isinstance(event, intake.MalformedError):
+                failed[index] = self._failed(index, item, event)
+            elif _allowed(event, token):
+                events[index] = event
+            else:
+                reason = str(ForbiddenError(_namespaces(event)))
+                failed[index] = {"index": index, "reason": reason, "retriable": False}
         new: list[Event] = []
         for index, outcome in zip(events, self._writer.put([*events.values()]), strict=True):
             if isinstance(outcome, BusyError):
                 failed[index] = {"index": index, "reason": str(outcome), "retriable": True}
             elif isinstance(outcome, Exception):
-                failed[index] = self._failed(index, items[index], _ours(outcome))
+                failed[index] = self._failed(index, items[index][0], _ours(outcome))
             elif outcome:
                 new.append(events[index])
         if new and self.on_new is not None:

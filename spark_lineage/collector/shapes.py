@@ -147,7 +147,7 @@ _PARENT = {
     "root": {"run!": _RUN_ID, "job!": _JOB_ID},
 }
 
-RUN_EVENT = {
+RUN_EVENT: dict[str, Any] = {
     **_BASE,
     "run!": {**_RUN_ID, "facets": {"parent": _PARENT, "errorMessage": {"message": _text}}},
     "job!": JOB,

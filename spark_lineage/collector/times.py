@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _TIME = re.compile(
@@ -13,6 +14,7 @@ _TIME = re.compile(
 )
 
 
+@lru_cache(maxsize=4_096)
 def parse(text: str) -> int:
     """Microseconds since the epoch of an ISO 8601 time.
 

@@ -20,6 +20,9 @@ from spark_lineage.collector.store.engine import BusyError, Database
 
 logger = logging.getLogger(__name__)
 MOST_EVENTS = 500
+# So long is waited for as many callers as came together before: a transaction costs far
+# more than one of its events.
+GATHER_SECONDS = 0.003
 # Of one event: False if it was here already, True if it is new, else what went wrong.
 Outcome = bool | Exception
 
@@ -39,6 +42,8 @@ class Writer:
         self._database = database
         self._waiting: list[_Ticket] = []
         self._changed = threading.Condition()
+        # How many tickets are worth a transaction now: as many as the one before had.
+        self._enough = 1
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -72,7 +77,8 @@ class Writer:
                 )
                 self._thread.start()
             self._waiting.append(ticket)
-            self._changed.notify()
+            if len(self._waiting) in (1, self._enough):
+                self._changed.notify()
 
     def _work(self) -> None:
         while True:
@@ -81,8 +87,14 @@ class Writer:
                     if self._closed:
                         return
                     self._changed.wait()
+                if len(self._waiting) < self._enough:
+                    self._changed.wait_for(self._is_enough, GATHER_SECONDS)
                 group = self._next()
+                self._enough = len(group)
             self._write(group)
+
+    def _is_enough(self) -> bool:
+        return self._closed or len(self._waiting) >= self._enough
 
     def _next(self) -> list[_Ticket]:
         """The tickets to write now: those that wait, up to a limit."""

@@ -322,7 +322,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "log.level",
-        "WARNING",
+        "INFO",
         lambda text: parsers.one_of("debug", "info", "warning", "error")(text).upper(),
         "debug, info, warning or error",
         "what the agent logs",

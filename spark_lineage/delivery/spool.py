@@ -96,7 +96,7 @@ class Spool:
         self._memory: Store | None = None
         self._owner: OwnerLock | None = None
         self._path: str | None = None
-        self._closed = self._inert = self._warned = False
+        self._closed = self._inert = self._warned = self._unwritable = False
         # What no store counts: losses before one, and the counters of one that is gone.
         self._counters: dict[str, int] = {}
         self._before: dict[str, int] = {}  # what the file had counted when it was opened
@@ -120,7 +120,9 @@ class Spool:
                 bodies.append(json.dumps(event, separators=(",", ":"), allow_nan=False))
             except (TypeError, ValueError) as error:
                 self._count(DROPPED + "not_serialisable")
-                _LOGGER.warning("an event cannot be written as JSON: %s", error)
+                if not self._unwritable:
+                    _LOGGER.warning("an event cannot be written as JSON: %s", error)
+                self._unwritable = True
         with self._mutex:
             if self._inert:
                 return

@@ -81,6 +81,23 @@ class Column:
         return Column(lanes, self.type, None, self.system, self.opaque, self.issues)
 
 
+class Element(Column):
+    """An element of an array's column: its fields are those of the elements, by their path."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Column, origin: Origin | None = None) -> None:
+        lanes: Lanes = {}
+        add(lanes, array.lanes, TRANSFORMATION)
+        type_ = max(array.type, DERIVED)
+        super().__init__(lanes, type_, origin, array.system, array.opaque, array.issues)
+        self.array = array
+
+    def field(self, name: str, sources: Sources) -> Column:
+        """The same field of all elements is an array too, which this is an element of."""
+        return Element(self.array.field(name, sources))
+
+
 def merge(columns: list[Column], origin: Origin | None = None) -> Column:
     """One column that may come from any of these (a union's branches)."""
     first = columns[0]

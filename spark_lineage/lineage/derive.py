@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import spark_lineage.lineage.rules  # noqa: F401  (importing registers)
 from spark_lineage.lineage.column import Column, State
-from spark_lineage.lineage.datasets.lakehouse import versions_read, with_version
+from spark_lineage.lineage.datasets.lakehouse import (
+    version_written,
+    versions_read,
+    with_version,
+)
 from spark_lineage.lineage.datasets.subset import narrowed
 from spark_lineage.lineage.fallback import datasets_only
 from spark_lineage.lineage.fold import Fold
@@ -25,6 +29,7 @@ from spark_lineage.lineage.model import (
     Source,
 )
 from spark_lineage.lineage.options import LineageOptions
+from spark_lineage.lineage.rules.writes import query_of
 from spark_lineage.lineage.selfcheck import Reading, check
 from spark_lineage.lineage.target import Target
 from spark_lineage.lineage.text import LIMIT, Texts
@@ -38,6 +43,9 @@ _MIN_TEXT = 200
 _MAX_PATH = 8
 
 _DEFAULTS = LineageOptions()
+
+#: The commands that hand the rows of a stream's batch to its sink.
+_BATCHES = frozenset({"WriteToMicroBatchDataSource", "WriteToMicroBatchDataSourceV1"})
 
 
 def derive(
@@ -61,7 +69,9 @@ def derive(
     state = fold.run(record.analyzed)
     used = _used(fold, record.analyzed)
     teller = _Teller(fold)
-    outputs = tuple(teller.output(target) for target in _targets(fold, record.analyzed, state))
+    outputs = _versioned(
+        record, [teller.output(target) for target in _targets(fold, record.analyzed, state)]
+    )
     datasets = narrowed(record, _readings(fold, used), fold.naming.relation)
     if memory is not None:
         _remember(memory, fold, state, teller, datasets)
@@ -89,12 +99,27 @@ def derive(
     return Lineage(inputs, outputs, dict(unknown), unexplained, explained)
 
 
+def _versioned(record: Record, outputs: Sequence[Output]) -> tuple[Output, ...]:
+    """The outputs; the only one, if it was written, with the version that the write has made."""
+    if len(outputs) == 1 and outputs[0].dataset is not None and outputs[0].written is not False:
+        dataset = with_version(outputs[0].dataset, version_written(record))
+        return (replace(outputs[0], dataset=dataset),)
+    return tuple(outputs)
+
+
 def _remember(
     memory: Memory, fold: Fold, state: State, teller: _Teller, inputs: list[Dataset]
 ) -> None:
     """Keep a query's result for what starts from its rows later."""
     root = fold.record.analyzed
-    if root is None or state.outputs:
+    if root is None:
+        return
+    sink = PlanNode(fold.record, root)
+    if sink.class_name in _BATCHES:
+        # What foreachBatch is given are the rows of the query, in an execution inside.
+        root = query_of(fold, sink)
+        state = fold.state(root)
+    if state.outputs:
         return
     ids = fold.order(root)
     columns = [state.columns[expr_id] for expr_id in ids if expr_id in state.columns]

@@ -15,6 +15,7 @@ from dataclasses import replace
 from spark_lineage.lineage.datasets.subset import either
 from spark_lineage.lineage.model import (
     Availability,
+    Dataset,
     Input,
     Lineage,
     Origin,
@@ -90,11 +91,17 @@ def _read_by_both(one: Input, other: Input) -> Input:
     part = either([item.dataset.facts.get("subset") for item in told])
     if part is not None:
         facts["subset"] = part
-    facts.pop("version", None)
-    versions = [item.dataset.facts["version"] for item in both if "version" in item.dataset.facts]
-    if versions and all(version == versions[0] for version in versions):
-        facts["version"] = versions[0]
-    return replace(both[0], dataset=replace(told[0].dataset, facts=facts))
+    table = _same_version(replace(told[0].dataset, facts=facts), one.dataset, other.dataset)
+    return replace(both[0], dataset=table)
+
+
+def _same_version(dataset: Dataset, *tellers: Dataset) -> Dataset:
+    """The data set, in the one version that all those know who know any."""
+    told = [each.facts["version"] for each in tellers if "version" in each.facts]
+    facts = {key: fact for key, fact in dataset.facts.items() if key != "version"}
+    if told and all(version == told[0] for version in told):
+        facts["version"] = told[0]
+    return replace(dataset, facts=facts)
 
 
 def _outputs(lineages: Iterable[Lineage]) -> list[Output]:
@@ -127,6 +134,7 @@ def _same(one: Output, other: Output) -> bool:
 
 def _both(outer: Output, inner: Output) -> Output:
     written = True if inner.written else outer.written
+    tellers = [each.dataset for each in (outer, inner) if each.dataset is not None]
     if (
         inner.dataset == outer.dataset
         and outer.dataset is not None
@@ -136,6 +144,8 @@ def _both(outer: Output, inner: Output) -> Output:
     ):
         # Once the table is made, the catalog tells where it really is.
         outer = replace(outer, dataset=inner.dataset)
+    if outer.dataset is not None:
+        outer = replace(outer, dataset=_same_version(outer.dataset, *tellers))
     return replace(_columns_of_both(outer, inner), written=written)
 
 

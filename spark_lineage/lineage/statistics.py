@@ -38,6 +38,8 @@ _WRITTEN: Final = {
     "numFiles": "files",
     "addedDataFiles": "files",
 }
+#: Of what the tasks of an execution counted.
+_COUNTED: Final = ("rows", "bytes")
 _LEAVES: Final = frozenset(
     {"LogicalRelation", "HiveTableRelation", "DataSourceV2Relation", "DataSourceV2ScanRelation"}
 )
@@ -53,6 +55,8 @@ class Statistics:
     writes: dict[Identity, Figures] = field(default_factory=dict)
     unnamed: list[Figures] = field(default_factory=list)
     """Writes that name no target, such as those of DataSource V2."""
+    counted: Figures = field(default_factory=dict)
+    """What tasks wrote of which no node of a plan tells (JDBC, Delta)."""
     _seen: set[Any] = field(default_factory=set)
 
     def add(self, record: Record, options: LineageOptions) -> None:
@@ -66,6 +70,11 @@ class Statistics:
             naming = Naming(record, options)
             self._add_reads(record, naming)
             self._add_writes(record, naming)
+        if not any(_figures(write, _WRITTEN) for write in record.writes):
+            told = record.execution.get("written") or {}
+            # Files without rows are not kept by all writers.
+            if told.get("rows"):
+                _sum(self.counted, {word: int(told[word]) for word in _COUNTED if told.get(word)})
 
     def _add_reads(self, record: Record, naming: Naming) -> None:
         scans = [scan for scan in record.scans if scan.get("class") not in _NO_READS]
@@ -115,6 +124,8 @@ class Statistics:
         left = [one for one in outputs if (one.namespace, one.name) not in found]
         if len(left) == 1 and len(self.unnamed) == 1:
             found[left[0].namespace, left[0].name] = self.unnamed[0]
+        elif len(outputs) == 1 and not found and not self.unnamed and self.counted:
+            found[outputs[0].namespace, outputs[0].name] = dict(self.counted)
         return found
 
 
@@ -183,7 +194,14 @@ def _matched(
 
 def _figures(node: dict[str, Any], words: dict[str, str]) -> Figures:
     metrics = node.get("metrics") or {}
-    return {word: int(metrics[metric]) for metric, word in words.items() if metric in metrics}
+    figures: Figures = {}
+    for metric, word in words.items():
+        if metric in metrics:
+            figures[word] = max(figures.get(word, 0), int(metrics[metric]))
+    if figures.get("rows"):
+        # Iceberg counts no files of a table that a query makes.
+        figures = {word: figure for word, figure in figures.items() if figure}
+    return figures
 
 
 def _sum(total: Figures, more: Figures) -> None:

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from spark_lineage import config
+from spark_lineage.agent.guard import Failures
+from spark_lineage.agent.runs import Runs
 from tests.support.spark import end
 
 
@@ -27,3 +30,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     end(session)
+
+
+@pytest.fixture
+def runs() -> Runs:
+    return Runs(config.load({}, {}), Failures())

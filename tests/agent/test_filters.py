@@ -10,7 +10,7 @@ from spark_lineage import config
 from spark_lineage.agent import derived as derived_module
 from spark_lineage.agent.guard import Failures
 from spark_lineage.agent.runs import Runs
-from tests.agent.test_runs import _application, _bare, _record, _take
+from tests.agent.records import application_record, bare, execution_record, take
 
 ORDERS, SUMS = "default.orders", "default.sums"
 
@@ -21,11 +21,11 @@ def _runs(**lists: str) -> Runs:
 
 
 def _told(runs: Runs, *records: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(event["eventType"], event["job"]["name"]) for event in _take(runs, *records)]
+    return [(event["eventType"], event["job"]["name"]) for event in take(runs, *records)]
 
 
 def _pair(number: int, **more: Any) -> list[dict[str, Any]]:
-    return [_record("START", number, **more), _record("END", number, **more)]
+    return [execution_record("START", number, **more), execution_record("END", number, **more)]
 
 
 APPLICATION = [("START", "nightly"), ("COMPLETE", "nightly")]
@@ -56,11 +56,11 @@ def test_what_is_left_out_is_not_computed(
     if "statements" in str(lists):
         monkeypatch.setattr(derived_module, "decode", never)
     runs = _runs(**lists)
-    nested = [_record("START", 2, root=1), _record("END", 2, root=1)]
+    nested = [execution_record("START", 2, root=1), execution_record("END", 2, root=1)]
     start, end = _pair(1)
-    assert _told(runs, _application("START"), start, *nested, end, _application("END")) == (
-        APPLICATION
-    )
+    assert _told(
+        runs, application_record("START"), start, *nested, end, application_record("END")
+    ) == (APPLICATION)
     (reason,) = {key.split("_")[0] for key in lists}
     assert runs.filtered == {reason: 1}
 
@@ -80,51 +80,57 @@ TOLD = [
 @pytest.mark.parametrize("lists", TOLD)
 def test_what_is_not_met_is_told(lists: dict[str, str]) -> None:
     runs = _runs(**lists)
-    told = _told(runs, _application("START"), *_pair(1), _application("END"))
+    told = _told(runs, application_record("START"), *_pair(1), application_record("END"))
     assert told == [APPLICATION[0], *ACTION, APPLICATION[1]]
     assert not runs.filtered
 
 
 def test_what_was_left_out_is_told_with_the_next_run() -> None:
     runs = _runs(statements_deny="Project")
-    (*_, end) = _take(runs, *_pair(1, read=True), *_pair(2))
+    (*_, end) = take(runs, *_pair(1, read=True), *_pair(2))
     assert end["run"]["facets"]["sparkLineage_quality"]["filtered"] == {"statements": 1}
     assert end["run"]["facets"]["sparkLineage_quality"]["dropped"] == {}
 
 
 def test_an_end_without_its_start_is_judged_too() -> None:
-    assert _told(_runs(datasets_deny=SUMS), _record("END", 1)) == APPLICATION[:1]
+    assert _told(_runs(datasets_deny=SUMS), execution_record("END", 1)) == APPLICATION[:1]
 
 
 def test_a_denied_application_is_silent() -> None:
     runs = _runs(jobs_deny="night*")
-    assert _told(runs, _application("START"), *_pair(1), _application("END")) == []
+    assert _told(runs, application_record("START"), *_pair(1), application_record("END")) == []
     assert runs.end_all() == []
 
 
 def test_an_allowed_job_brings_its_application_along() -> None:
     runs = _runs(jobs_allow="*.sums")
     reads = _pair(1, read=True)
-    assert _told(runs, _application("START"), *reads) == []
-    assert _told(runs, *_pair(2), _application("END")) == [
+    assert _told(runs, application_record("START"), *reads) == []
+    assert _told(runs, *_pair(2), application_record("END")) == [
         APPLICATION[0], *ACTION, APPLICATION[1],
     ]  # fmt: skip
     assert runs.filtered == {"jobs": 1}
     # And nothing is told where none was allowed.
     alone = _runs(jobs_allow="*.sums")
-    assert _told(alone, _application("START"), *_pair(1, read=True), _application("END")) == []
+    assert (
+        _told(alone, application_record("START"), *_pair(1, read=True), application_record("END"))
+        == []
+    )
 
 
 def test_what_has_no_plan_passes_deny_lists_only() -> None:
     deny = _runs(statements_deny="*", datasets_deny="*")
     failed = {"outcome": "FAILURE", "error": {"class": "E", "message": "no", "stack": None}}
-    without = _bare(_record("END", 1, execution=failed))
+    without = bare(execution_record("END", 1, execution=failed))
     assert [kind for kind, _ in _told(deny, without)] == ["START", "START", "FAIL"]
     for key in ("statements_allow", "datasets_allow"):
         runs = _runs(**{key: "*"})
-        assert _told(runs, _bare(_record("START", 1)), _application("END")) == APPLICATION
+        assert (
+            _told(runs, bare(execution_record("START", 1)), application_record("END"))
+            == APPLICATION
+        )
         runs = _runs(**{key: "*"})
-        assert _told(runs, _bare(_record("END", 1))) == APPLICATION[:1]
+        assert _told(runs, bare(execution_record("END", 1))) == APPLICATION[:1]
 
 
 def test_openlineages_deny_list_of_nodes_is_understood() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from spark_lineage import config
 from spark_lineage.agent.host import Host
-from tests.agent.test_runs import _record
+from tests.agent.records import execution_record
 
 
 class _Bridge:
@@ -40,7 +40,7 @@ class _Bridge:
 def _records(count: int) -> list[dict[str, Any]]:
     found = []
     for number in range(1, count + 1):
-        record = _record("END", number)
+        record = execution_record("END", number)
         record["sequence"] = number
         found.append(record)
     return found

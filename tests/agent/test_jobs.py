@@ -12,7 +12,7 @@ from spark_lineage.agent import jobs as jobs_module
 from spark_lineage.agent.guard import Failures
 from spark_lineage.agent.jobs import call_site_of
 from spark_lineage.agent.runs import Runs
-from tests.agent.test_runs import APP
+from tests.agent.records import APP
 from tests.support.validation import validate
 
 BEGAN = 1_700_000_001_000

@@ -9,7 +9,7 @@ import pytest
 from spark_lineage import config
 from spark_lineage.agent.guard import Failures
 from spark_lineage.agent.runs import Runs
-from tests.agent.test_runs import _application, _record
+from tests.agent.records import application_record, execution_record
 from tests.support.validation import validate
 
 
@@ -20,7 +20,7 @@ def _sampled(share: str) -> tuple[Counter[str], int]:
     for number in range(300):
         seen: Counter[str] = Counter()
         for phase in ("START", "END"):
-            for event in runs.take(_record(phase, number, read=True)):
+            for event in runs.take(execution_record(phase, number, read=True)):
                 if event["job"]["facets"]["jobType"]["jobType"] != "APPLICATION":
                     seen[event["eventType"]] += 1
         assert seen in (Counter(), Counter(START=1, COMPLETE=1))
@@ -44,7 +44,7 @@ def test_none_and_all(share: str, told: int) -> None:
 def test_a_write_is_never_left_out() -> None:
     settings = config.load({"spark.lineage.readOnlyActions.sample": "0"}, {})
     runs = Runs(settings, Failures())
-    events = [e for phase in ("START", "END") for e in runs.take(_record(phase, 1))]
+    events = [e for phase in ("START", "END") for e in runs.take(execution_record(phase, 1))]
     assert [e["eventType"] for e in events if e["outputs"]] == ["START", "COMPLETE"]
 
 
@@ -54,10 +54,10 @@ def test_nothing_grows_with_the_number_of_runs() -> None:
     held = []
     for number in range(0, 900, 2):
         # An action with a nested execution.
-        runs.take(_record("START", number))
-        runs.take(_record("START", number + 1, number))
-        runs.take(_record("END", number + 1, number))
-        runs.take(_record("END", number))
+        runs.take(execution_record("START", number))
+        runs.take(execution_record("START", number + 1, number))
+        runs.take(execution_record("END", number + 1, number))
+        runs.take(execution_record("END", number))
         held.append(runs.held())
     assert {key: held[-1][key] for key in ("open", "nested", "applications", "names")} == {
         "open": 0,
@@ -72,14 +72,14 @@ def test_the_roots_that_ended_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("spark_lineage.agent.application.MAX_ENDED", 10)
     runs = Runs(config.load({}, {}), Failures())
     for number in range(50):
-        runs.take(_record("END", number))
+        runs.take(execution_record("END", number))
     assert runs.held()["ended"] == 10
 
 
 def test_the_applications_end_tells_what_was_lost_up_to_it() -> None:
     runs = Runs(config.load({}, {}), Failures())
-    runs.take(_application("START"))
-    end = _application("END")
+    runs.take(application_record("START"))
+    end = application_record("END")
     end["bridge"] = {"version": "0.1.0", "dropped": {"queue.records": 7}}
     runs.losses = {"open_runs_forgotten": 1}
     (event,) = runs.take(end)

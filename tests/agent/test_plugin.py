@@ -53,6 +53,18 @@ def test_a_script_without_stop_ends_and_all_its_events_arrive(finished: Finished
     assert len(applications) == 1
 
 
+def _said(finished: Finished) -> list[str]:
+    """What the driver's log has of ours: level and text."""
+    lines = [line.partition(" LineagePlugin: ") for line in finished.stderr.splitlines()]
+    return [f"{head.split()[-1]} {text}" for head, found, text in lines if found]
+
+
+def test_the_log_has_one_line_that_it_is_on(finished: Finished, module_jobs: Jobs) -> None:
+    (line,) = _said(finished)
+    assert line.startswith("INFO spark_lineage: lineage of local-")
+    assert line.endswith(f" goes to file {module_jobs.events}")
+
+
 def test_a_table_written_is_one_run_with_its_columns(finished: Finished) -> None:
     (complete,) = [e for e in finished.writing("numbers") if e["eventType"] == "COMPLETE"]
     (output,) = complete["outputs"]
@@ -182,6 +194,10 @@ def test_events_for_an_absent_collector_wait_in_the_spool(jobs: Jobs, absent: _A
     assert done.code == 0, done.stderr
     assert "rows 10" in done.stdout
     assert list(jobs.spool.glob("events-*.db"))
+    # Each of ten events and more fails, and more than once; it is told once.
+    on, failing = _said(done)
+    assert on.startswith("INFO spark_lineage: lineage of local-")
+    assert failing.startswith("WARN spark_lineage: lineage events cannot be delivered to ")
 
     server = absent.come_back()
     try:

@@ -41,8 +41,9 @@ def check(record: dict[str, Any]) -> None:
         return
     assert record["kind"] == "execution"
     assert set(record) == ENVELOPE | EXECUTION
-    # Told only at the end of what was seen to start; records kept from before have no mode.
-    assert set(record["execution"]) - {"tableChanges", "mode"} == FACTS
+    # Told only at the end of what was seen to start, or not yet in records kept from before.
+    told_later = {"jobGroup", "mode", "tableChanges", "written"}
+    assert set(record["execution"]) - told_later == FACTS
     assert len(set(record["strings"])) == len(record["strings"])
     for number, row in enumerate(record["nodes"]):
         _row(record, number, row)
@@ -54,8 +55,8 @@ def check(record: dict[str, Any]) -> None:
             assert all(kind_of(record, ref) == "E" for ref in scan[key])
         _value(record, len(record["nodes"]), scan["source"])
     for write in record["writes"]:
-        # Records kept from before have no target.
-        assert set(write) - {"target"} == {"class", "metrics"}
+        # Records kept from before have no target and no version.
+        assert set(write) - {"target", "version"} == {"class", "metrics"}
         _value(record, len(record["nodes"]), write.get("target"))
 
 

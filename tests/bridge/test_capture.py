@@ -61,6 +61,9 @@ def test_an_insert_is_told_whole(captured: Captured, spark: Any) -> None:
     (write,) = end["writes"]
     assert write["class"] == "InsertIntoHadoopFsRelationCommand"
     assert write["metrics"]["numOutputRows"] == 1
+    assert write["version"] is None
+    assert execution["written"]["rows"] == 1
+    assert execution["written"]["bytes"] == write["metrics"]["numOutputBytes"]
     (table,) = [t["catalogTable"] for t in of_class(end, "LogicalRelation") if t["catalogTable"]][
         -1:
     ]

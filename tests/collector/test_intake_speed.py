@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_lineage.collector import intake, known
-from spark_lineage.collector.model import Event
+from spark_lineage.collector import intake, known, maintenance, repeats, times
+from spark_lineage.collector.model import REFERENCE, Event
 from spark_lineage.collector.service import Collector
 from spark_lineage.collector.store import closing
 from spark_lineage.collector.store import schema as tables
@@ -102,12 +102,94 @@ def test_a_repeat_is_read_as_the_event_itself(content: Any) -> None:
     body = json.dumps(content).encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(intake, "_repeat", lambda _: None)
+        patch.setattr(intake, "_forms", repeats.Forms(0))
         long = _read(body)
     assert _read(body) == long
     # And again, now that its parts are known, and written in another order.
     assert _read(body) == long
     turned = {key: content[key] for key in reversed(content)}
     assert _read(json.dumps(turned, indent=1).encode()) == long
+
+
+def _varied(chance: random.Random, content: Any) -> Any:
+    """The same event of another run, and now and then with something else in it."""
+    content = json.loads(json.dumps(content))
+    content["run"]["runId"] = chance.choice([run_id(chance.randrange(99)), "password=geheim", "ü"])
+    content["eventTime"] = chance.choice(
+        ["2026-03-01T00:00:00Z", "2026-03-01T10:00:00.123+02:00", "no time", "2026-13-01T00:00:00Z"]
+    )
+    for side, name in (("inputs", "inputFacets"), ("outputs", "outputFacets")):
+        for item in content[side] or ():
+            for facet in ((item or {}).get(name) or {}).values() if item != 3 else ():
+                for member, value in facet.items() if isinstance(facet, dict) else ():
+                    if type(value) is int:
+                        facet[member] = chance.choice([0, 7, -3, 10**17, 2**63, 10**20, 1.5, "9"])
+    parent = {"run": {"runId": run_id(3)}, "job": {"namespace": "a", "name": "b"}}
+    if chance.random() < 0.3:
+        content["run"]["facets"] = {"parent": parent}
+    if chance.random() < 0.2:
+        content["outputs"] = [dataset("other", schema=schema("a:int"))]
+    return content
+
+
+_WRITERS = st.sampled_from(
+    [
+        lambda content: json.dumps(content).encode(),
+        lambda content: json.dumps(content, separators=(",", ":")).encode(),
+        lambda content: json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode(
+            "utf-8", "surrogatepass"
+        ),
+        lambda content: json.dumps(content, indent=1, sort_keys=True).encode(),
+    ]
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(_contents(), st.integers(0, 1 << 30), _WRITERS)
+def test_what_is_read_without_being_parsed_is_the_event_itself(
+    content: Any, seed: int, write: Callable[[Any], bytes]
+) -> None:
+    chance = random.Random(seed)
+    if isinstance(content.get("job"), dict):
+        parent = {"runId": run_id(1)}, {"namespace": "a", "name": "b"}
+        content["run"]["facets"]["parent"] = {"run": parent[0], "job": parent[1]}
+    known_ = [write(content), write(content)]
+    for text in [*known_, *(write(_varied(chance, content)) for _ in range(6)), *known_]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(intake, "_repeat", lambda _: None)
+            patch.setattr(intake, "_forms", repeats.Forms(0))
+            long = _read(text)
+        found = _read(text)
+        assert found == long
+        if isinstance(found, Event) and isinstance(long, Event):
+            assert _whole(found) == _whole(long)
+
+
+def _whole(found: Event) -> str:
+    parts = found.body.split(REFERENCE.decode())
+    parts[1::2] = [found.pieces[key.encode()].decode() for key in parts[1::2]]
+    return "".join(parts)
+
+
+def test_a_run_like_the_one_before_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So do the tests above test what they say."""
+    statistics = {"outputStatistics": {"rowCount": 1, "size": 5}}
+    content = writes("unparsed", {"a": ["IDENTITY s.a"]}, inputs=("s",))
+    content["outputs"][0]["outputFacets"] = statistics
+    texts = []
+    for number in range(1, 6):
+        content["run"]["runId"], content["eventTime"] = (
+            run_id(number),
+            f"2026-01-0{number}T00:00:00Z",
+        )
+        statistics["outputStatistics"]["rowCount"] = 10**number
+        texts.append(json.dumps(content).encode())
+    for text in texts[:3]:
+        intake.read(text)
+    monkeypatch.setattr(intake, "_load", lambda _: pytest.fail("it was parsed"))
+    found = intake.read(texts[4])
+    assert (found.run_id, found.time) == (run_id(5), times.parse("2026-01-05T00:00:00Z"))
+    assert json.loads(found.outputs[0].io_facets["outputStatistics"].text)["rowCount"] == 10**5
 
 
 def test_parts_are_forgotten_when_they_are_too_many() -> None:
@@ -253,5 +335,8 @@ def test_what_was_acknowledged_survives_a_kill_in_the_middle(tmp_path: Path) -> 
     with collector.database.read() as connection:
         kept = set(connection.scalars(query))
         assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+    # Their texts are whole, too: each part that one refers to is there.
+    texts = [json.loads(text) for text in maintenance.export(collector.database)]
     collector.close()
+    assert {one["run"]["runId"] for one in texts} == kept
     assert set(acknowledged) <= kept

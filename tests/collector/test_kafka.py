@@ -30,8 +30,27 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         missing("confluent-kafka")
     found = Broker(tmp_path_factory.mktemp("kafka"))
     found.start()
+    _wait_for_coordinator(found)
     yield found
     found.kill()
+
+
+def _wait_for_coordinator(broker: Broker) -> None:
+    """A broker that has just started does not know yet who keeps a group's offsets."""
+    import confluent_kafka
+
+    def known() -> bool:
+        settings = {"bootstrap.servers": broker.servers, "group.id": kafka.GROUP}
+        consumer = confluent_kafka.Consumer(settings)
+        try:
+            consumer.committed([confluent_kafka.TopicPartition("none", 0)], 5)
+            return True
+        except confluent_kafka.KafkaException:
+            return False
+        finally:
+            consumer.close()
+
+    until(known)
 
 
 def send(broker: Broker, topic: str, *bodies: bytes | None) -> None:

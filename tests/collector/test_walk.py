@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import pytest
+from sqlalchemy import Connection, select
 from sqlalchemy import event as sqlalchemy_event
-from sqlalchemy import select
 
 from spark_lineage.collector import graph
 from spark_lineage.collector.graph import Bounds, Walk
 from spark_lineage.collector.service import Collector
-from spark_lineage.collector.store import schema
-from tests.collector.build import take, writes
+from spark_lineage.collector.store import rows, schema
+from tests.collector import postgres
+from tests.collector.build import event, take, writes
 
 
 def column_id(collector: Collector, table: str, path: str) -> int:
@@ -41,9 +45,17 @@ def counted(collector: Collector) -> Iterator[list[str]]:
     def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
         statements.append(statement)
 
+    def fetched(connection: Connection, statement: str, keys: Iterable[int]) -> list[Any]:
+        # By the driver alone: SQLAlchemy does not see it.
+        every = list(keys)
+        statements.extend([statement] if every else [])
+        return rows.fetched(connection, statement, every)
+
     sqlalchemy_event.listen(collector.database.engine, "before_cursor_execute", note)
     try:
-        yield statements
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(graph, "fetched", fetched)
+            yield statements
     finally:
         sqlalchemy_event.remove(collector.database.engine, "before_cursor_execute", note)
 
@@ -64,7 +76,64 @@ def test_the_statements_are_as_many_as_the_levels(collector: Collector) -> None:
     assert len(walk.nodes) == 1 + 6 * 8
     assert sum(len(steps) for steps in walk.steps.values()) == 8 + 5 * 64
     # Data sets, edges, columns of each level; what begins and ends the transaction beside.
-    assert len(statements) <= 3 * 7 + 4
+    assert 6 <= len(statements) <= 3 * 7 + 4
+
+
+def test_little_is_read_at_once_from_a_server(collector: Collector) -> None:
+    """Where a statement is a journey: all edges, columns, data sets, and those of whole results."""
+    if collector.database.sqlite:
+        pytest.skip("SQLite is no journey away")
+    layers(collector, 10, 2)
+    start = column_id(collector, "l5", "c0")
+    with counted(collector) as statements:
+        walk = walked(collector, start)
+    assert len(walk.nodes) == 1 + 5 * 2
+    assert len(statements) <= 8
+
+
+def tangled(chance: random.Random) -> Iterator[dict[str, Any]]:
+    """Tables that feed each other, by columns, inner columns, whole results, or not told how."""
+    tables, columns = "abcdef", ("x", "y", "z", "z.p", "z.q", "z.p.r")
+    for number in range(12):
+        table, *sources = chance.sample(tables, chance.randrange(2, 4))
+
+        def some(sources: list[str] = sources) -> list[str]:
+            kind = chance.choice(("IDENTITY", "AGGREGATION", "FILTER"))
+            return [f"{kind} {chance.choice(sources)}.{chance.choice(columns)}"]
+
+        told = {one: some() for one in chance.sample(columns, chance.randrange(4))}
+        whole = some() if chance.random() < 0.4 else None
+        more = {"run": number + 1, "minute": number, "inputs": tuple(sources)}
+        if told or whole:
+            yield writes(table, told, whole, **more)
+        else:
+            yield event(job=f"make_{table}", outputs=(table,), **more)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_read_ahead_changes_no_walk(seed: int, postgres_url: str) -> None:
+    postgres.empty(postgres_url)
+    collector = Collector(postgres_url)
+    chance = random.Random(seed)
+    take(collector, *tangled(chance))
+    every = [Bounds(), Bounds(depth=2), Bounds(limit=5), Bounds(values_only=True)]
+    with collector.database.read() as connection:
+        starts = sorted(connection.scalars(select(schema.columns.c.id)))
+
+        def walks() -> list[Walk]:
+            return [
+                way(connection, [start], bounds)
+                for start in starts
+                for bounds in every
+                for way in (graph.upstream, graph.downstream)
+            ]
+
+        ahead = walks()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(graph._Walker, "_read_ahead", lambda *_: None)
+            assert walks() == ahead
+    assert max(len(walk.nodes) for walk in ahead) > 2
+    collector.close()
 
 
 def test_a_walk_reads_edges_from_an_index_alone(tmp_path: Path) -> None:

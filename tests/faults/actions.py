@@ -11,16 +11,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 60.0
+from tests.faults.collectors import Ours, Target
+
+SECONDS = 120.0
 
 
 @dataclass
 class Running:
-    """A job that runs in ``folder``, with its spool."""
+    """A job that runs in ``folder``, with its spool and where its events go."""
 
     process: subprocess.Popen[str]
     folder: Path
     spool: Path
+    target: Target | None = None
 
     def await_ready(self) -> None:
         """Wait until the script has come to the place of the fault."""
@@ -34,7 +37,7 @@ class Running:
         found: list[int] = []
 
         def look() -> bool:
-            found[:] = [p for p in _sidecars(self.process.pid) if p != other_than]
+            found[:] = [p for p in sidecars(self.process.pid) if p != other_than]
             return bool(found) or self.process.poll() is not None
 
         _until(look)
@@ -54,7 +57,7 @@ def _until(done: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def _sidecars(driver: int) -> list[int]:
+def sidecars(driver: int) -> list[int]:
     """The agents below a process, from Linux's /proc."""
     parents: dict[int, int] = {}
     agents = []
@@ -81,6 +84,21 @@ def _sidecars(driver: int) -> list[int]:
     return [pid for pid in agents if below(pid)]
 
 
+def peak_memory(pid: int) -> int:
+    """The most that this process has held resident, in bytes; 0 if it is gone."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    told = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")]
+    return int(told[0]) * 1024 if told else 0
+
+
+def start_collector(running: Running) -> None:
+    assert isinstance(running.target, Ours)
+    running.target.start()
+
+
 def kill_sidecar(running: Running) -> None:
     os.kill(running.sidecar(), signal.SIGKILL)
 
@@ -93,6 +111,15 @@ def kill_sidecar_twice(running: Running) -> None:
 
 def stop_sidecar(running: Running) -> None:
     os.kill(running.sidecar(), signal.SIGSTOP)
+
+
+def hold_sidecar_until_stop(running: Running) -> None:
+    """The agent takes nothing until the script has come to its ``spark.stop()``."""
+    agent = running.sidecar()
+    os.kill(agent, signal.SIGSTOP)
+    running.go()
+    _until(lambda: (running.folder / "stopping").exists() or running.process.poll() is not None)
+    os.kill(agent, signal.SIGCONT)
 
 
 def kill_driver(running: Running) -> None:

@@ -6,17 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tests.faults import actions
-from tests.faults.script import EVENTS, Parts
+from tests.faults.script import EVENTS, MEET, Parts
 
 LISTENER = "io.sparklineage.LineageListener"
 
 HUNDRED = """
     for number in range(100):
         spark.range(number + 1).write.mode("overwrite").parquet("many")
+    print("written", flush=True)
 """
 LARGE = """
     jvm = spark._jvm
-    numbers = jvm.java.util.stream.IntStream.range(0, 1000000).boxed()
+    numbers = jvm.java.util.stream.LongStream.range(0, 1000000).boxed()
     many = numbers.collect(jvm.java.util.stream.Collectors.toList())
     from pyspark.sql import DataFrame
     frame = spark.range(10)
@@ -25,7 +26,19 @@ LARGE = """
 """
 FAULTY = """
     for _ in range({times}):
-        spark.read.format("Faulty").option("error", "{error}").load().collect()
+        spark.read.format("Faulty").option("error", os.environ["FAULT"]).load().collect()
+"""
+STOP = """
+    open("stopping", "w").close()
+    spark.stop()
+"""
+POISON = """
+    spark.range(5).write.parquet("poison")
+"""
+FIVE_HUNDRED = """
+    for number in range(500):
+        spark.sql("SELECT one FROM VALUES (1) AS t(one)").collect()
+    meet()
 """
 
 
@@ -35,9 +48,11 @@ class Fault:
 
     ``events``: all events that the run would send without it; None: what was not
     yet told is gone with the process. ``lost``: how many of them may be gone for
-    good, each counted under the reason ``counted``. ``refused``: whether the replay
-    sends refused events again. ``says``: a text of the driver's log. ``alone_too``:
-    whether ``during`` is done to the job without lineage as well.
+    good, each counted under the reason ``counted``. ``at_once``: so many are there
+    before anything is replayed; ``waits``: so many are not. ``once``: none comes a
+    second time. ``refused``: whether the replay sends refused events again.
+    ``says``: a text of the driver's log. ``alone_too``: whether ``during`` is done to
+    the job without lineage as well.
     """
 
     name: str
@@ -48,6 +63,9 @@ class Fault:
     during: Callable[[actions.Running], None] | None = None
     host: str = "plugin"
     events: int | None = EVENTS
+    at_once: int = 0
+    waits: int = 0
+    once: bool = False
     lost: int = 0
     counted: str = ""
     refused: bool = False
@@ -56,13 +74,13 @@ class Fault:
     says: str = ""
 
 
-MEET = Parts(during="meet()")
+MEETS = Parts(during=MEET)
 
 FAULTS = [
     Fault("none"),
     # The collector.
-    Fault("collector absent", "absent", says="are not delivered"),
-    Fault("collector refuses", "refuses", says="are not delivered"),
+    Fault("collector absent", "absent", says="cannot be delivered"),
+    Fault("collector refuses", "refuses", says="cannot be delivered"),
     Fault("collector never answers", "black hole"),
     Fault("collector answers 500", "500"),
     Fault("collector answers 503 with Retry-After", "503"),
@@ -73,22 +91,47 @@ FAULTS = [
     Fault("collector redirects", "redirect"),
     Fault("collector answers byte by byte", "byte by byte"),
     Fault("collector dies in the middle of a post", "dies"),
+    Fault(
+        "collector comes back after an outage with 1,000 events waiting",
+        "ours",
+        Parts(during=FIVE_HUNDRED),
+        during=actions.start_collector,
+        events=EVENTS + 1_000,
+        once=True,
+    ),
+    Fault(
+        "collector fails at the events of one job",
+        "poisoned",
+        Parts(during=POISON),
+        {"spark.lineage.shutdown.timeout": "30s"},
+        events=EVENTS + 2,
+        at_once=EVENTS,
+        refused=True,
+    ),
     Fault("its name is not found", "no name"),
     Fault("its certificate is wrong", "wrong certificate"),
     # The spool.
     Fault("disk full for the spool", prepare="small files"),
     Fault("spool directory cannot be written", prepare="spool is a file"),
-    Fault("spool directory gone", "500", MEET, during=actions.remove_spool, events=None),
-    Fault("spool file corrupted", "500", MEET, during=actions.corrupt_spool, events=None),
+    Fault("spool directory gone", "500", MEETS, during=actions.remove_spool),
+    Fault("spool file corrupted", "500", MEETS, during=actions.corrupt_spool, lost=EVENTS,
+          counted="spool_corrupted"),
     Fault("no writable home", prepare="no home"),
     # The sidecar.
-    Fault("sidecar killed", parts=MEET, during=actions.kill_sidecar),
-    Fault("sidecar killed twice", parts=MEET, during=actions.kill_sidecar_twice),
-    Fault("sidecar hangs", parts=MEET, during=actions.stop_sidecar),
+    Fault("sidecar killed", parts=MEETS, during=actions.kill_sidecar),
+    Fault("sidecar killed twice", parts=MEETS, during=actions.kill_sidecar_twice),
+    Fault("sidecar hangs", parts=MEETS, during=actions.stop_sidecar),
     Fault("sidecar above its memory limit", conf={"spark.lineage.agent.memory": "1m"}),
     Fault("clock jumps back", prepare="clock"),
+    Fault(
+        "agent fails at one run",
+        parts=Parts(during=POISON),
+        prepare="poisoned agent",
+        events=EVENTS + 2,
+        at_once=EVENTS + 2,
+    ),
     # The driver.
-    Fault("driver killed", parts=MEET, during=actions.kill_driver, events=None,
+    Fault("driver killed", parts=MEETS, during=actions.kill_driver, events=None,
           alone_too=True),
     Fault("os._exit", parts=Parts(end="os._exit(7)"), events=None),
     Fault("os._exit with enable()", parts=Parts(end="os._exit(7)"), host="enable", events=None),
@@ -99,8 +142,12 @@ FAULTS = [
         host="enable",
     ),
     Fault("sys.exit(3)", parts=Parts(end="sys.exit(3)")),
-    Fault("spark.stop() while 100 queries wait", parts=Parts(HUNDRED, end="spark.stop()"),
-          events=EVENTS + 200),
+    Fault(
+        "spark.stop() while 100 queries wait",
+        parts=Parts(during=MEET, end=HUNDRED + STOP),
+        during=actions.hold_sidecar_until_stop,
+        events=EVENTS + 200,
+    ),
     Fault(
         "two contexts in a row",
         parts=Parts(
@@ -164,11 +211,12 @@ FAULTS = [
         ),
         host="enable",
     ),
+    Fault("Python 3.12 or later", host="enable", prepare="newer Python"),
     # Records.
     Fault("record too large", conf={"spark.lineage.record.bytes": "8k"}),
     Fault(
         "queue full",
-        parts=Parts(during="meet()", end=HUNDRED),
+        parts=Parts(during=MEET, end=HUNDRED),
         conf={"spark.lineage.queue.records": "20", "spark.lineage.shutdown.timeout": "2s"},
         during=actions.stop_sidecar,
         events=EVENTS + 200,
@@ -192,7 +240,8 @@ FAULTS = [
     *(
         Fault(
             f"{error} in the encoder",
-            parts=Parts(during=FAULTY.format(times=1, error=error)),
+            parts=Parts(during=FAULTY.format(times=1)),
+            environment={"FAULT": error},
             prepare="faulty source",
             events=EVENTS + 2,
         )
@@ -205,9 +254,12 @@ FAULTS = [
     ),
     Fault(
         "five failures in a row",
-        parts=Parts(during=FAULTY.format(times=5, error="NoSuchMethodError")),
+        parts=Parts(during=FAULTY.format(times=5)),
+        environment={"FAULT": "OutOfMemoryError"},
         prepare="faulty source",
-        events=None,
+        events=EVENTS + 10,
+        lost=6,
+        counted="switched.off",
         says="switched off",
     ),
     # Set-up.
@@ -216,7 +268,8 @@ FAULTS = [
         conf={"spark.sql.queryExecutionListeners": LISTENER},
         host="both",
     ),
-    Fault("jar of another version", prepare="other jar", events=None, says="format version"),
+    Fault("jar of another version", prepare="other jar", events=None, waits=EVENTS,
+          says="format version"),
     Fault("malformed setting", conf={"spark.lineage.queue.bytes": "lots"}, events=0,
           says="spark.lineage.queue.bytes"),
     Fault("unknown setting", conf={"spark.lineage.colour": "red"}, events=0,

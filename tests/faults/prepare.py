@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
+import site
 import subprocess
 import sys
 import textwrap
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.support.jobs import spark_home
+from tests.support.faulty import faulty_jar
+from tests.support.parts import missing
 
 ROOT = Path(__file__).parents[2]
+#: What PySpark uses where it is there, compiled for this Python alone.
+COMPILED = ("numpy", "pandas", "pyarrow")
 
 
 @dataclass
@@ -34,18 +38,21 @@ def small_files(folder: Path) -> Prepared:
 
 def clock(folder: Path) -> Prepared:
     """Two seconds after the agent has started its clock jumps back an hour."""
-    site = folder / "site"
-    site.mkdir()
-    (site / "sitecustomize.py").write_text(
-        textwrap.dedent(
-            """
-            import time
-            real, began = time.time, time.monotonic()
-            time.time = lambda: real() - (3600 if time.monotonic() - began > 2 else 0)
-            """
-        )
+    return _site(
+        folder,
+        """
+        import time
+        real, began = time.time, time.monotonic()
+        time.time = lambda: real() - (3600 if time.monotonic() - began > 2 else 0)
+        """,
     )
-    return _python(folder, f'PYTHONPATH={site}:$PYTHONPATH exec {sys.executable} "$@"')
+
+
+def _site(folder: Path, code: str) -> Prepared:
+    """The agent's Python runs this code before all else."""
+    (folder / "site").mkdir()
+    (folder / "site" / "sitecustomize.py").write_text(textwrap.dedent(code))
+    return _python(folder, f'PYTHONPATH={folder / "site"}:$PYTHONPATH exec {sys.executable} "$@"')
 
 
 def _python(folder: Path, line: str) -> Prepared:
@@ -53,6 +60,50 @@ def _python(folder: Path, line: str) -> Prepared:
     wrapper.write_text(f"#!/bin/bash\n{line}\n")
     wrapper.chmod(0o755)
     return Prepared(conf={"spark.lineage.python": str(wrapper)})
+
+
+def poisoned_agent(folder: Path) -> Prepared:
+    """In the agent whatever writes a data set called ``poison`` cannot be merged to a run."""
+    return _site(
+        folder,
+        """
+        import spark_lineage.agent.runs as runs
+        real = runs.merge
+
+        def merge(lineages):
+            outputs = [output for each in lineages for output in each.outputs]
+            if any(output.dataset and "poison" in output.dataset.name for output in outputs):
+                raise ValueError("a fault of the agent")
+            return real(lineages)
+
+        runs.merge = merge
+        """,
+    )
+
+
+def newer_python(folder: Path) -> Prepared:
+    """A Python of 3.12 or later runs the job, with what is installed here and is pure Python."""
+    for python in _pythons():
+        told = subprocess.run(
+            [python, "-c", "import sys; print(sys.version_info >= (3, 12))"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if told.stdout.strip() == "True":
+            packages = folder / "packages"
+            packages.mkdir()
+            for path in (p for each in site.getsitepackages() for p in Path(each).iterdir()):
+                if path.name not in COMPILED:
+                    (packages / path.name).symlink_to(path)
+            paths = os.pathsep.join([str(ROOT), str(packages)])
+            return Prepared(environment={"PYSPARK_PYTHON": python, "PYTHONPATH": paths})
+    missing("a Python of 3.12 or later")
+    raise AssertionError
+
+
+def _pythons() -> list[str]:
+    found = [sys.executable, *(shutil.which(f"python3.{n}") for n in range(20, 11, -1))]
+    kept = sorted(Path.home().glob(".pyenv/versions/3.1[2-9]*/bin/python"))
+    return [str(python) for python in (*found, *kept) if python]
 
 
 def spool_is_a_file(folder: Path) -> Prepared:
@@ -67,18 +118,7 @@ def no_home(folder: Path) -> Prepared:
 
 
 def faulty_source(folder: Path) -> Prepared:
-    classes = folder / "classes"
-    jars = ":".join(str(path) for path in (spark_home() / "jars").glob("*.jar"))
-    source = Path(__file__).parent / "java" / "Faulty.java"
-    subprocess.run(
-        ["javac", "-nowarn", "-d", str(classes), "-cp", jars, str(source)],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    jar = folder / "faulty.jar"
-    with zipfile.ZipFile(jar, "w") as archive:
-        for path in classes.rglob("*.class"):
-            archive.write(path, path.relative_to(classes))
-    return Prepared(jars=[str(jar)])
+    return Prepared(jars=[str(faulty_jar(folder))])
 
 
 def other_jar(folder: Path) -> Prepared:
@@ -105,6 +145,8 @@ PREPARE: dict[str, Callable[[Path], Prepared]] = {
     "": lambda folder: Prepared(),
     "small files": small_files,
     "clock": clock,
+    "poisoned agent": poisoned_agent,
+    "newer Python": newer_python,
     "spool is a file": spool_is_a_file,
     "no home": no_home,
     "faulty source": faulty_source,

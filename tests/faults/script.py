@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 #: Events of :data:`SCRIPT` itself: START and end of the application, of the write, of the read.
 EVENTS = 6
@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession, functions as F
 def meet():
     # The fault happens here, by the hand of another process.
     open("ready", "w").close()
-    until = time.time() + 60
+    until = time.time() + 120
     while not os.path.exists("go") and time.time() < until:
         time.sleep(0.05)
 
@@ -24,31 +24,33 @@ def job(spark, folder="numbers"):
 
 if __name__ == "__main__":
     spark = SparkSession.builder.appName("faults").getOrCreate()
-    {before}
+    {enable}
     query = job(spark)
     {during}
     print("result", [tuple(row) for row in query.orderBy("g").collect()], flush=True)
     {end}
 """
 
-ENABLE = """
-    import spark_lineage
-    spark_lineage.enable(spark)
-"""
+MEET = "meet()"
+
+#: One line, as what stands in its place without it: a traceback tells lines.
+ENABLE = "import spark_lineage; spark_lineage.enable(spark)"
 
 
 @dataclass(frozen=True)
 class Parts:
     """What a fault adds to the script; each is a block of statements."""
 
-    before: str = ""
     during: str = ""
     end: str = ""
 
+    def alone(self, meets: bool) -> Parts:
+        """The parts of the job without lineage, which meets nobody unless it ``meets``."""
+        return self if meets or self.during != MEET else replace(self, during="")
+
     def script(self, enable: bool) -> str:
-        before = (ENABLE if enable else "") + "\n" + self.before
         return SCRIPT.format(
-            before=_block(before), during=_block(self.during), end=_block(self.end)
+            enable=ENABLE if enable else "pass", during=_block(self.during), end=_block(self.end)
         )
 
 

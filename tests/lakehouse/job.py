@@ -23,6 +23,9 @@ for step in json.loads((folder / "steps.json").read_text()):
             if step.get("collect"):
                 shown.collect()
         exec(step.get("py", ""), scope)
+        if "written" in step:
+            # Delta's version is proved by what is in memory: until the next write.
+            spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     except Exception as error:
         failed[step["name"]] = f"{type(error).__name__}: {error}"[:2000]
 (folder / "facts.json").write_text(json.dumps({"facts": facts, "failed": failed}))

@@ -142,13 +142,48 @@ def check(ran: Ran, step: dict[str, Any]) -> None:
     for output in outputs.values():
         change = output["facets"].get("lifecycleStateChange", {}).get("lifecycleStateChange")
         assert change == step.get("lifecycle")
-    for name, version in step.get("versions", {}).items():
-        for key, value in ran.facts.items():
-            version = version.replace("{" + key + "}", str(value))
-        assert inputs[name]["facets"]["version"]["datasetVersion"] == version
+    for kind, datasets in (("versions", inputs), ("written", outputs)):
+        for name, version in step.get(kind, {}).items():
+            version_told = datasets[name]["facets"].get("version", {}).get("datasetVersion")
+            assert version_told == _filled(version, ran.facts)
+    for name, part in step.get("subset", {}).items():
+        facet = outputs[name].get("outputFacets", {}).get("subset", {})
+        assert said(facet.get("outputCondition")) == part
     for name, fields in step.get("schemas", {}).items():
         told = {**inputs, **outputs}[name]["facets"].get("schema", {}).get("fields", [])
         assert [each["name"] for each in told] == fields
+
+
+def _filled(text: str | None, facts: dict[str, Any]) -> str | None:
+    for key, value in facts.items():
+        text = text and text.replace("{" + key + "}", str(value))
+    return text
+
+
+_WORDS = {
+    "EQUAL": "=",
+    "GREATER_THAN": ">",
+    "GREATER_EQUAL_THAN": ">=",
+    "LESS_THAN": "<",
+    "LESS_EQUAL_THAN": "<=",
+}
+
+
+def said(condition: dict[str, Any] | None) -> list[str] | str | None:
+    """A condition of a ``subset`` facet: partitions as a list, comparisons as a text."""
+    if condition is None:
+        return None
+    if condition["type"] == "partition":
+        return [part["identifier"] for part in condition["partitions"]]
+    if condition["type"] == "compare":
+        word = _WORDS[condition["comparison"]]
+        return f"{condition['left']['field']} {word} {condition['right']['value']}"
+    own = condition["operator"]
+    sides = [
+        f"({said(side)})" if side.get("operator", own) != own else str(said(side))
+        for side in (condition["left"], condition["right"])
+    ]
+    return f"{sides[0]} {own} {sides[1]}"
 
 
 def check_case(ran: Ran, case: dict[str, Any]) -> None:
@@ -165,3 +200,16 @@ def check_case(ran: Ran, case: dict[str, Any]) -> None:
     if case["inputs"] is not None:
         inputs = {cases.last(ran.short(dataset)) for dataset in event.get("inputs", ())}
         assert inputs == {cases.last(each) for each in case["inputs"]}
+
+
+class Told:
+    """What holds of each format: a module's ``STEPS`` and ``CASES`` are its parameters."""
+
+    def test_step(self, ran: Ran, step: dict[str, Any]) -> None:
+        check(ran, step)
+
+    def test_case_of_others(self, ran: Ran, case: dict[str, Any]) -> None:
+        check_case(ran, case)
+
+    def test_steps_that_prepare_have_worked(self, ran: Ran) -> None:
+        assert ran.failed == {}

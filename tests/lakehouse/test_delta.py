@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from tests.lakehouse import cases
 from tests.lakehouse.lake import (
     DELTA,
     Ran,
-    check,
-    check_case,
+    Told,
     released,
     run,
     spark_version,
@@ -43,20 +40,8 @@ def ran(module_jobs: Jobs) -> Ran:
     )
 
 
-@pytest.mark.parametrize(
-    "step", [s for s in STEPS if not s.get("setup")], ids=lambda step: str(step["name"])
-)
-def test_step(ran: Ran, step: dict[str, Any]) -> None:
-    check(ran, step)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["id"]))
-def test_case_of_others(ran: Ran, case: dict[str, Any]) -> None:
-    check_case(ran, case)
-
-
-def test_steps_that_prepare_have_worked(ran: Ran) -> None:
-    assert ran.failed == {}
+class TestDelta(Told):
+    pass
 
 
 def test_what_delta_does_for_itself_is_no_run_and_no_data_set(ran: Ran) -> None:

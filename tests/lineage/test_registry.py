@@ -43,7 +43,7 @@ GAPS: Final = {
     ),
     "holds expressions while an encoder is resolved, never a query": "DummyExpressionHolder",
     "streams and pipelines: they have the conservative rule yet": (
-        "AutoCdcInto MemoryPlan OffsetHolder StreamingExecutionRelation"
+        "AutoCdcInto OffsetHolder StreamingExecutionRelation"
         " WriteToContinuousDataSource WriteToStream WriteToStreamStatement"
     ),
 }

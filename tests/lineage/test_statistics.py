@@ -143,3 +143,28 @@ def test_an_inner_execution_and_its_outer_are_counted_once() -> None:
     statistics.add(query.record([again]), OPTIONS)
     assert statistics.reads == {ORDERS: {"rows": 10}}
     assert statistics.written(_outputs(OUT)) == {("file", "/out"): {"rows": 5}}
+
+
+def _counted(query: Query, written: dict[str, int], *writes: Any) -> dict[Any, Any]:
+    record = query.record(writes=list(writes))
+    record.execution["written"] = written
+    statistics = Statistics()
+    statistics.add(record, OPTIONS)
+    target = Dataset("jdbc", "db.t")
+    return statistics.written(Lineage(outputs=(Output(target),)))
+
+
+def test_what_tasks_counted_is_of_the_only_output_where_no_node_has_counted() -> None:
+    query = Query()
+    one = ("jdbc", "db.t")
+    assert _counted(query, {"rows": 3, "bytes": 0}) == {one: {"rows": 3}}
+    assert _counted(query, {"rows": 3, "bytes": 9}) == {one: {"rows": 3, "bytes": 9}}
+    assert _counted(query, {"rows": 0, "bytes": 9}) == {}
+    counted = _counted(query, {"rows": 3, "bytes": 9}, _write(None, numOutputRows=5))
+    assert counted == {one: {"rows": 5}}
+
+
+def test_of_two_metrics_of_one_figure_the_larger_counts() -> None:
+    query = Query()
+    iceberg = _write(None, numOutputRows=2, addedRecords=0, addedFileSizeInBytes=0)
+    assert _counted(query, {}, iceberg) == {("jdbc", "db.t"): {"rows": 2}}

@@ -36,6 +36,13 @@ JOB = """
 """
 
 
+#: The same, turned on by a call.
+ENABLED_JOB = JOB.replace(
+    '"on a cluster").getOrCreate()',
+    '"on a cluster").getOrCreate()\n    import spark_lineage\n    spark_lineage.enable(spark)',
+)
+
+
 @pytest.fixture(scope="module")
 def master(module_place: Place) -> str:
     """The address of a standalone cluster with one worker of two cores."""
@@ -110,4 +117,19 @@ def test_local_cluster_with_executors_of_their_own(place: Place) -> None:
         "local-cluster", "spark-submit", *options, str(place.jobs.script(JOB)), str(place.folder)
     )
     assert "executors 2" in output
+    _assert_told(place)
+
+
+@pytest.mark.parametrize("where", ["standalone", "local-cluster"])
+def test_a_job_that_turns_it_on_by_a_call(
+    place: Place, request: pytest.FixtureRequest, where: str
+) -> None:
+    master = "local-cluster[1,1,1024]"
+    if where == "standalone":
+        master = request.getfixturevalue("master")
+    output = place.run(
+        where, "spark-submit", *place.plain(spark_master=master, spark_executor_memory="512m"),
+        str(place.jobs.script(ENABLED_JOB)), str(place.folder),
+    )  # fmt: skip
+    assert "executors 1" in output
     _assert_told(place)

@@ -1,4 +1,4 @@
-"""Actions that write nothing are runs with inputs."""
+"""Actions that write nothing are runs with inputs; a look for a file's columns is none."""
 
 from pyspark.sql import SparkSession
 
@@ -11,3 +11,5 @@ numbers.select("id").distinct().count()
 numbers.selectExpr("id + 1 AS b").toPandas()
 list(numbers.selectExpr("id + 2 AS c").toLocalIterator())
 numbers.selectExpr("id + 3 AS d").first()
+numbers.write.csv("plain", header=True)
+spark.read.csv("plain", header=True, inferSchema=True).write.parquet("again")

@@ -12,6 +12,7 @@ import pytest
 
 from tests.scenarios.normal import Names, differences, runs
 from tests.support.jobs import Finished, Jobs
+from tests.support.maven import jars
 
 HERE = Path(__file__).parent
 SCENARIOS = sorted(path.stem for path in HERE.glob("*.json"))
@@ -24,10 +25,21 @@ def scenario(
     folder = module_jobs.folder / request.param
     folder.mkdir()
     jobs = Jobs(folder)
-    done = jobs.submit(HERE / f"{request.param}.py")
+    done = jobs.submit(HERE / f"{request.param}.py", jars=_jars(request.param))
     assert done.code == 0, done.stderr[-3000:]
     expected = json.loads((HERE / f"{request.param}.json").read_text())
     return [entry for entry in expected if _runs_here(entry)], done, jobs
+
+
+def _jars(name: str) -> list[Path]:
+    """What a scenario needs that Spark does not come with."""
+    if name != "avro":
+        return []
+    from pyspark import __version__
+
+    # Of each Scala the newest release: not every release of Spark has one.
+    released = "2.12:3.5.9" if __version__.startswith("3.") else "2.13:4.2.0"
+    return jars(f"org.apache.spark:spark-avro_{released}", alone=True)
 
 
 def _runs_here(entry: dict[str, Any]) -> bool:

@@ -7,14 +7,15 @@ stand here is read only after :meth:`Batch.flush`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection
 
 from spark_lineage.collector.model import Event, digest, identity_digest
-from spark_lineage.collector.store import rows, schema
+from spark_lineage.collector.store import rows, schema, texts
 from spark_lineage.collector.store.names import Names
 
 _RUN = (
@@ -64,6 +65,12 @@ class Version:
     changed: bool = True
 
 
+@lru_cache(maxsize=16_384)
+def link_digest(name: int, to: int, kind: str) -> str:
+    """The digest of a symlink."""
+    return digest(str(name), str(to), kind)
+
+
 class Batch:
     """What is known of the things that some events speak of, and what they add to it."""
 
@@ -73,6 +80,8 @@ class Batch:
         self.connection = connection
         self.names = names or Names(connection)
         self._events: dict[str, tuple[Any, ...]] = {}
+        self._pieces: dict[bytes, bytes] = {}
+        self._received = 0
         self._runs: dict[int, dict[str, Any]] = {}
         self._runs_by_digest: dict[str, dict[str, Any]] = {}
         self._new_runs: dict[int, None] = {}
@@ -97,6 +106,8 @@ class Batch:
         # How many columns the newest quality facet of these events leaves open.
         self.unexplained: dict[int, int] = {}
         self.lifecycles: dict[int, tuple[str, str | None]] = {}
+        # The most that an application said it lost for a reason.
+        self.losses: dict[tuple[str, str], int] = {}
         self.spans: dict[str, dict[tuple[Any, ...], list[Any]]] = {
             "job_versions": {}, "job_edges": {}, "job_io": {},
         }  # fmt: skip
@@ -162,7 +173,7 @@ class Batch:
             }
         )
         self.read_symlinks(
-            digest(str(named[own]), str(named[link[:2]]), link[2])
+            link_digest(named[own], named[link[:2]], link[2])
             for own, link in {
                 ((one.namespace, one.name), link)
                 for event in new
@@ -223,7 +234,7 @@ class Batch:
     def read_symlinks(self, keys: Iterable[str]) -> None:
         """Have these symlinks ready: by their digest the first and last time."""
         query = "SELECT digest, first, last FROM symlinks WHERE digest "
-        wanted = {key for key in keys if key not in self.symlinks}
+        wanted = [key for key in keys if key not in self.symlinks]
         for key, first, last in rows.fetched(self.connection, query, wanted):
             self.symlinks[key] = [first, last]
 
@@ -234,6 +245,8 @@ class Batch:
         if event.hash in self._seen:
             return False
         self._seen.add(event.hash)
+        self._pieces.update(event.pieces)
+        self._received = received
         self._events[event.hash] = (
             event.hash, event.kind, event.run_id, event.type, event.time, received, event.body,
         )  # fmt: skip
@@ -282,10 +295,10 @@ class Batch:
     def add_inputs(self, run: int, names: Iterable[int]) -> None:
         """Note what a run read."""
         known = self.inputs(run)
-        for name in names:
-            if name not in known:
-                known.add(name)
-                self._new_inputs[run, name] = None
+        new = [name for name in names if name not in known]
+        known.update(new)
+        for name in new:
+            self._new_inputs[run, name] = None
 
     def versions(self, name: int) -> list[Version]:
         """The schemas that were stated of a name."""
@@ -295,7 +308,10 @@ class Batch:
 
     def rivals(self, name: int) -> Iterator[Version]:
         """The schemas that were stated of a name's data set, also under its other names."""
-        return (one for kin in self._kin[name] for one in self._versions[kin])
+        kin = self._kin[name]
+        if len(kin) == 1:
+            return iter(self._versions[name])
+        return (one for other in kin for one in self._versions[other])
 
     def symlink_seen(self, key: str, time: int) -> bool:
         """Note that a known symlink was stated at a time; whether that widens its span."""
@@ -325,14 +341,14 @@ class Batch:
 
     # Names that meant other things at other times.
 
-    def delicate(self, run: int, names: Iterable[int]) -> bool:
+    def delicate(self, run: int, names: Callable[[], Iterable[int]]) -> bool:
         """Whether a run, known or told now with these names, has one of several meanings."""
         if self._several is None:
             query = f"SELECT DISTINCT name_id FROM meanings WHERE {LATER}"
             self._several = {row[0] for row in self.connection.exec_driver_sql(query)}
         if not self._several:
             return False
-        if not self._several.isdisjoint(names):
+        if not self._several.isdisjoint(names()):
             return True
         if self._delicate is None:
             self._delicate = self._read_delicate()
@@ -421,6 +437,7 @@ class Batch:
         put, connection = rows.put, self.connection
         columns = ("hash", "kind", "run_id", "type", "time", "received", "body")
         put(connection, schema.events, columns, [*self._events.values()])
+        texts.keep(connection, self._pieces, self._received)
         put(
             connection, schema.facets, ("kind", "owner", "name", "deleted", "order", "body"),
             [self.facets[key] for key in sorted(self.facets)], rows.NEWER,
@@ -431,16 +448,12 @@ class Batch:
             [self.io_facets[key] for key in sorted(self.io_facets)], rows.NEWER,
         )  # fmt: skip
         self._finish_run_facets()
-        lifecycles = [
-            (said, order, name, order) for name, (order, said) in sorted(self.lifecycles.items())
-        ]
-        if lifecycles:
-            sign = "?" if connection.dialect.name == "sqlite" else "%s"
-            connection.exec_driver_sql(
-                f"UPDATE names SET lifecycle = {sign}, lifecycle_order = {sign} WHERE id = {sign}"
-                f" AND (lifecycle_order IS NULL OR lifecycle_order < {sign})",
-                lifecycles,
-            )
+        self._finish_losses()
+        lifecycles = [(said, order, one) for one, (order, said) in sorted(self.lifecycles.items())]
+        newer = "(t.lifecycle_order IS NULL OR t.lifecycle_order < v.c2)"
+        rows.change(
+            connection, schema.names, ("lifecycle", "lifecycle_order"), ("id",), lifecycles, newer
+        )
         for table, names in (
             (schema.job_versions, ("job_id", "hash", "first_seen", "last_seen", "source")),
             (schema.job_edges, ("job_id", "from_id", "first_seen", "last_seen")),
@@ -449,22 +462,31 @@ class Batch:
             spans = self.spans[table.name]
             put(connection, table, names, [(*k, *v) for k, v in sorted(spans.items())], rows.SPAN)
 
+    def _finish_losses(self) -> None:
+        said = {digest(*key): (key, count) for key, count in self.losses.items()}
+        query = 'SELECT digest, "count" FROM losses WHERE digest '
+        known = dict(rows.fetched(self.connection, query, said))
+        new = [(key, *who, count) for key, (who, count) in said.items() if key not in known]
+        columns = ("digest", "application", "reason", "count")
+        rows.put(self.connection, schema.losses, columns, new)
+        more = [(count, key) for key, (_, count) in said.items() if known.get(key, count) < count]
+        rows.change(self.connection, schema.losses, ("count",), ("digest",), more)
+
     def _finish_run_facets(self) -> None:
         """The newest facets of the runs, and how many columns the newest quality leaves open."""
         rows.put(
             self.connection, schema.run_facets, ("run_id", "name", "order", "body"),
             [self.run_facets[key] for key in sorted(self.run_facets)], rows.NEWER,
         )  # fmt: skip
-        counts = [
-            (count, run, run, self.run_facets[run, QUALITY][-2])
-            for run, count in sorted(self.unexplained.items())
+        counts = {
+            run: count
+            for run, count in self.unexplained.items()
             if self._runs[run]["unexplained"] != count
+        }
+        query = f"SELECT run_id, \"order\" FROM run_facets WHERE name = '{QUALITY}' AND run_id "
+        newest = [
+            (counts[run], run)
+            for run, order in rows.fetched(self.connection, query, counts)
+            if order == self.run_facets[run, QUALITY][-2]
         ]
-        if counts:
-            sign = "?" if self.connection.dialect.name == "sqlite" else "%s"
-            self.connection.exec_driver_sql(
-                f"UPDATE runs SET unexplained = {sign} WHERE id = {sign} AND EXISTS (SELECT 1"
-                f" FROM run_facets f WHERE f.run_id = {sign} AND f.name = '{QUALITY}'"
-                f' AND f."order" = {sign})',
-                counts,
-            )
+        rows.change(self.connection, schema.runs, ("unexplained",), ("id",), newest)

@@ -39,7 +39,6 @@ class Pending:
         self.runs.clear()
         batch.read_runs(runs)
         batch.read_claims(runs)
-        batch.flush()
         told = _Told(batch, runs)
         seen: set[int] = set()
         places: dict[closing.Place, closing.Touched] = defaultdict(closing.Touched)

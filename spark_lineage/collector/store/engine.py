@@ -20,7 +20,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import StaticPool
 
-from spark_lineage.collector.store import migrate
+from spark_lineage.collector.store import migrate, trigrams
 from spark_lineage.errors import CollectorError, ConfigError
 
 BUSY_SECONDS = 10
@@ -67,7 +67,12 @@ class Database:
     def _open(self, url: URL, memory: bool) -> Engine:
         options: dict[str, Any] = {}
         if self.sqlite:
-            options["connect_args"] = {"timeout": BUSY_SECONDS, "check_same_thread": False}
+            options["connect_args"] = {
+                "timeout": BUSY_SECONDS,
+                "check_same_thread": False,
+                # Statements that are kept ready: each of some tables has one for each size.
+                "cached_statements": 512,
+            }
             if memory:
                 options["poolclass"] = StaticPool
             else:
@@ -88,6 +93,7 @@ class Database:
     def _prepare(self) -> None:
         with self.write() as connection:
             migrate.up(connection)
+            trigrams.prepare(connection)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
-from typing import Any
-
 from sqlalchemy import Connection, insert, select
 
-from spark_lineage.collector import sqltext
-from spark_lineage.collector.model import Event, canonical, digest, identity_digest
+from spark_lineage.collector.model import Event, Facet, identity_digest
 from spark_lineage.collector.store import rows, schema, versions
-from spark_lineage.collector.store.batch import Batch
+from spark_lineage.collector.store.batch import Batch, link_digest
 from spark_lineage.collector.store.names import Identity
 
 
@@ -58,11 +54,10 @@ def _symlinks(batch: Batch, event: Event) -> set[int]:
     ids, connection = batch.names.ids([]), batch.connection
     links = {}
     for one in (*event.inputs, *event.outputs):
-        name = ids[one.namespace, one.name]
         for namespace, other, kind in one.symlinks:
-            to = ids[namespace, other]
+            name, to = ids[one.namespace, one.name], ids[namespace, other]
             if to != name:
-                links[digest(str(name), str(to), kind)] = (name, to, kind)
+                links[link_digest(name, to, kind)] = (name, to, kind)
     if not links:
         return set()
     batch.read_symlinks(links)
@@ -74,10 +69,10 @@ def _symlinks(batch: Batch, event: Event) -> set[int]:
             connection.execute(insert(schema.symlinks), row)
             batch.symlinks[key] = [event.time, event.time]
             seeds.add(name)
-        elif batch.symlink_seen(key, event.time):
-            meanings = batch.names.meanings([name, to])
-            if len(meanings[name]) > 1 or len(meanings[to]) > 1:
-                seeds.add(name)
+        elif batch.symlink_seen(key, event.time) and (
+            len(batch.names.of(name)) > 1 or len(batch.names.of(to)) > 1
+        ):
+            seeds.add(name)
     return seeds
 
 
@@ -110,69 +105,41 @@ def renamed(connection: Connection, run: int) -> set[int]:
 
 def _facets(batch: Batch, event: Event, run: int) -> None:
     ids, order = batch.names.ids([]), event.order
-    of_names: dict[tuple[str, int, str], dict[str, Any]] = {}
-    of_runs: dict[tuple[int, int, bool, str], dict[str, Any]] = {}
+    of_names: dict[tuple[str, int, str], Facet] = {}
     for one in (*event.inputs, *event.outputs):
         name = ids[one.namespace, one.name]
-        for key, body in one.facets.items():
-            of_names["DATASET", name, key] = body
-        for key, body in one.io_facets.items():
-            of_runs[run, name, one.output, key] = body
-    for of_name, body in of_names.items():
-        _facet(batch, of_name, body, event)
-    for of_run, body in of_runs.items():
-        batch.newest(batch.io_facets, of_run, order, (*of_run, order, canonical(body)))
+        for key, facet in one.facets.items():
+            of_names["DATASET", name, key] = facet
+        for key, facet in one.io_facets.items():
+            of_run = (run, name, one.output, key)
+            batch.newest(batch.io_facets, of_run, order, (*of_run, order, facet.text))
+    for of_name, facet in of_names.items():
+        _facet(batch, of_name, facet, event.schema_order)
 
 
-def _facet(batch: Batch, key: tuple[str, int, str], body: dict[str, Any], event: Event) -> None:
-    order = event.schema_order
-    row = (*key, body.get("_deleted") is True, order, canonical(body))
+def _facet(batch: Batch, key: tuple[str, int, str], facet: Facet, order: str) -> None:
+    row = (*key, facet.content.get("_deleted") is True, order, facet.text)
     batch.newest(batch.facets, key, order, row)
 
 
 def _job(batch: Batch, event: Event) -> None:
-    if not (event.job_facets or event.job_edges or event.job_io):
-        return
-    every = {end for edge in event.job_edges for end in edge}
-    every.update(job for job, _, _ in event.job_io)
     ids, time = batch.jobs, event.time
-    unknown = {identity_digest(*one): one for one in every if identity_digest(*one) not in ids}
-    if unknown:
-        new = {key: {"namespace": one[0], "name": one[1]} for key, one in unknown.items()}
-        ids.update(rows.ids(batch.connection, schema.jobs, new))
+    if event.job_edges or event.job_io:
+        every = {end for edge in event.job_edges for end in edge}
+        every.update(job for job, _, _ in event.job_io)
+        unknown = {identity_digest(*one): one for one in every if identity_digest(*one) not in ids}
+        if unknown:
+            new = {key: {"namespace": one[0], "name": one[1]} for key, one in unknown.items()}
+            ids.update(rows.ids(batch.connection, schema.jobs, new))
     job = ids[identity_digest(event.job_namespace, event.job_name)]
-    for name, body in event.job_facets.items():
-        _facet(batch, ("JOB", job, name), body, event)
+    for name, facet in event.job_facets.items():
+        _facet(batch, ("JOB", job, name), facet, event.schema_order)
     for source, to in event.job_edges:
         ends = ids[identity_digest(*to)], ids[identity_digest(*source)]
         batch.span("job_edges", ends, time)
     for one, dataset, output in event.job_io:
         place = (ids[identity_digest(*one)], batch.names.ids([])[dataset], output)
         batch.span("job_io", place, time)
-    told = _source(event.job_facets)
-    if told is not None:
-        key = sha256(told[1].encode()).hexdigest()[:32]
-        batch.span("job_versions", (job, key), time, told[0])
-
-
-def _source(facets: dict[str, Any]) -> tuple[str, str] | None:
-    """What a job does, and where that is told: its plan, its SQL, its code or where that is.
-
-    A hash of the plan tells most: it is the same for texts that mean the same.
-    """
-    told = facets.get("sparkLineage_version", {})
-    for member, what in (("planHash", "plan"), ("sqlHash", "sql")):
-        value = told.get(member)
-        if isinstance(value, str) and value:
-            return what, value
-    text = facets.get("sql", {}).get("query")
-    if isinstance(text, str) and text.strip():
-        return "sql", sqltext.normalised(text)
-    text = facets.get("sourceCode", {}).get("sourceCode")
-    if isinstance(text, str) and text.strip():
-        return "sourceCode", text.strip()
-    place = facets.get("sourceCodeLocation", {})
-    version = place.get("version")
-    if isinstance(version, str) and version:
-        return "sourceCodeLocation", canonical([place.get("url"), place.get("path"), version])
-    return None
+    if event.job_version is not None:
+        key, told = event.job_version
+        batch.span("job_versions", (job, key), time, told)

@@ -57,7 +57,7 @@ class Names:
 
     def ids(self, identities: Iterable[Identity]) -> dict[Identity, int]:
         """The ids of names, made where new: a new one means a data set of its own."""
-        wanted = {one for one in identities if one not in self._ids}
+        wanted = [one for one in identities if one not in self._ids]
         if wanted:
             by_key = {identity_digest(*one): one for one in wanted}
             found = rows.find(self._connection, schema.names, by_key)
@@ -94,8 +94,8 @@ class Names:
 
     def use(self, identities: Iterable[Identity]) -> None:
         """Note that names are used, not only linked to: that may change how one is shown."""
-        ids, table = self.ids(identities), schema.names
-        wanted = {ids[one] for one in identities} - self._used
+        ids, table, used = self.ids(identities), schema.names, self._used
+        wanted = {ids[one] for one in identities if ids[one] not in used}
         if not wanted:
             return
         self._used |= wanted
@@ -149,8 +149,15 @@ class Names:
         """Since when it means the data set that it means at a time."""
         return self._at(name, time)[0]
 
+    def of(self, name: int) -> list[tuple[int, int]]:
+        """All that one name means: since when, and which data set, the oldest first."""
+        found = self._meanings.get(name)
+        return self.meanings([name])[name] if found is None else found
+
     def _at(self, name: int, time: int) -> tuple[int, int]:
-        meanings = self.meanings([name])[name]
+        meanings = self.of(name)
+        if len(meanings) == 1:
+            return meanings[0]
         return meanings[max(bisect_right(meanings, (time, 1 << 62)) - 1, 0)]
 
     def meanings(self, names: Iterable[int]) -> dict[int, list[tuple[int, int]]]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, TypeVar
 
+import orjson
 from sqlalchemy import (
     ARRAY,
     BigInteger,
+    Column,
     ColumnElement,
     Connection,
     Table,
@@ -19,10 +22,11 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 
 T = TypeVar("T")
 CHUNK = 1_000
+_POSTGRESQL = postgresql.dialect()  # type: ignore[no-untyped-call]
 # Before every time that an event can have.
 BEGINNING = -(10**17)
 
@@ -54,34 +58,37 @@ def ids(connection: Connection, table: Table, rows: dict[str, dict[str, Any]]) -
 
 def find(connection: Connection, table: Table, keys: Iterable[str]) -> dict[str, int]:
     """The ids of the rows that are there, by their digests."""
-    found: dict[str, int] = {}
-    for some in chunks(keys):
-        query = select(table.c.digest, table.c.id).where(table.c.digest.in_(some))
-        found.update((row[0], row[1]) for row in connection.execute(query))
-    return found
+    query = f"SELECT digest, id FROM {table.name} WHERE digest "
+    return {row[0]: row[1] for row in fetched(connection, query, keys)}
 
 
 # What becomes of a row whose key is there already.
 IGNORE, NEWER, SPAN = "ignore", "newer", "span"
+# So many rows go into one statement of SQLite: few different statements, each made ready once.
+_SIZES = (64, 16, 4, 1)
+_Row = tuple[Any, ...]
 
 
 def put(
     connection: Connection,
     table: Table,
     names: tuple[str, ...],
-    values: Sequence[tuple[Any, ...]],
+    values: Sequence[_Row],
     conflict: str = "",
 ) -> None:
     """Insert many rows at once, by the driver alone: ``names`` are the columns of ``values``.
 
     With ``IGNORE`` a row that is there stays as it is; with ``NEWER`` the one of
     the greater ``order`` stays; with ``SPAN`` what was seen spans from the first
-    to the last time.
+    to the last time. But for ``IGNORE`` each key stands once in ``values``.
     """
     if values:
-        connection.exec_driver_sql(
-            _insertion(connection.dialect.name, table, names, conflict), list(values)
-        )
+        if connection.dialect.name == "postgresql":
+            _run(connection, _insertion(table, names, conflict, 0), _columns(values))
+            return
+        for some in _some(values):
+            statement = _insertion(table, names, conflict, len(some))
+            _run(connection, statement, [*chain.from_iterable(some)])
 
 
 def change(
@@ -89,27 +96,84 @@ def change(
     table: Table,
     names: tuple[str, ...],
     keys: tuple[str, ...],
-    values: Sequence[tuple[Any, ...]],
+    values: Sequence[_Row],
+    condition: str = "TRUE",
 ) -> None:
-    """Change many rows at once: ``values`` have the columns ``names``, then those of ``keys``."""
-    if not values:
-        return
-    sign = _sign(connection.dialect.name)
-    sets = ", ".join(f'"{name}" = {sign}' for name in names)
-    where = " AND ".join(f'"{key}" = {sign}' for key in keys)
-    statement = f"UPDATE {table.name} SET {sets} WHERE {where}"
-    connection.exec_driver_sql(statement, list(values))
+    """Change many rows at once: ``values`` have the columns ``names``, then those of ``keys``.
+
+    Each key stands once in ``values``. ``condition`` may name the row ``t`` and
+    the values ``v`` (their columns are ``c1``, ``c2``, …).
+    """
+    if values:
+        if connection.dialect.name == "postgresql":
+            _run(connection, _update(table, names, keys, condition, 0), _columns(values))
+            return
+        for some in _some(values):
+            statement = _update(table, names, keys, condition, len(some))
+            _run(connection, statement, [*chain.from_iterable(some)])
 
 
-def _sign(dialect: str) -> str:
-    return "%s" if dialect == "postgresql" else "?"
+def _some(values: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
+    place = 0
+    for size in _SIZES:
+        while len(values) - place >= size:
+            yield values[place : place + size]
+            place += size
 
 
-@lru_cache(maxsize=100)
-def _insertion(dialect: str, table: Table, names: tuple[str, ...], conflict: str) -> str:
+def _columns(values: Sequence[_Row]) -> list[list[Any]]:
+    return [list(column) for column in zip(*values, strict=True)]
+
+
+def _run(connection: Connection, statement: str, parameters: Sequence[Any]) -> None:
+    # One step of the driver: it lets other threads go on for as long, and no longer. With a
+    # step for each row the writer would wait its turn again and again.
+    cursor = connection.connection.cursor()
+    try:
+        cursor.execute(statement, parameters)
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise _wrapped(connection, statement, error) from error
+    finally:
+        cursor.close()
+
+
+def _wrapped(connection: Connection, statement: str, error: Exception) -> Exception:
+    base = connection.dialect.loaded_dbapi.Error
+    found = DBAPIError.instance(statement, None, error, base, dialect=connection.dialect)
+    return found if isinstance(found, Exception) else error
+
+
+def _values(table: Table, names: tuple[str, ...], count: int) -> str:
+    """So many rows of SQLite's parameters, or with 0 PostgreSQL's: an array for each column."""
+    if not count:
+        arrays = (f"%s::{_postgresql_type(table.c[name])}[]" for name in names)
+        return f"SELECT * FROM unnest({', '.join(arrays)})"
+    signs = ", ".join(["?"] * len(names))
+    return "VALUES " + ", ".join([f"({signs})"] * count)
+
+
+def _postgresql_type(column: Column[Any]) -> str:
+    return column.type.compile(_POSTGRESQL).partition(" COLLATE")[0]
+
+
+@lru_cache(maxsize=500)
+def _update(
+    table: Table, names: tuple[str, ...], keys: tuple[str, ...], condition: str, count: int
+) -> str:
+    every = (*names, *keys)
+    given = ", ".join(f"c{n}" for n in range(1, len(every) + 1))
+    sets = ", ".join(f'"{name}" = v.c{n}' for n, name in enumerate(names, 1))
+    where = " AND ".join(f't."{key}" = v.c{n}' for n, key in enumerate(keys, len(names) + 1))
+    return (
+        f"WITH v({given}) AS ({_values(table, every, count)})"
+        f" UPDATE {table.name} AS t SET {sets} FROM v WHERE {where} AND {condition}"
+    )
+
+
+@lru_cache(maxsize=500)
+def _insertion(table: Table, names: tuple[str, ...], conflict: str, count: int) -> str:
     columns = ", ".join(f'"{name}"' for name in names)
-    signs = ", ".join([_sign(dialect)] * len(names))
-    statement = f"INSERT INTO {table.name} ({columns}) VALUES ({signs})"
+    statement = f"INSERT INTO {table.name} ({columns}) {_values(table, names, count)}"
     if not conflict:
         return statement
     if conflict == IGNORE:
@@ -121,7 +185,7 @@ def _insertion(dialect: str, table: Table, names: tuple[str, ...], conflict: str
         others = [name for name in names if name not in keys]
     told = ", ".join(f'"{key}"' for key in keys)
     if conflict == SPAN:
-        least, most = ("least", "greatest") if dialect == "postgresql" else ("min", "max")
+        least, most = ("min", "max") if count else ("least", "greatest")
         sets = (
             f"first_seen = {least}(excluded.first_seen, {table.name}.first_seen),"
             f" last_seen = {most}(excluded.last_seen, {table.name}.last_seen)"
@@ -142,8 +206,8 @@ def new_ids(connection: Connection, table: Table, count: int) -> list[int]:
             f" FROM generate_series(1, {count})"
         )
         return sorted(int(row[0]) for row in numbers)
-    last = connection.scalar(select(func.max(table.c.id))) or 0
-    return list(range(int(last) + 1, int(last) + 1 + count))
+    last = int(connection.exec_driver_sql(f"SELECT max(id) FROM {table.name}").scalar() or 0)
+    return list(range(last + 1, last + 1 + count))
 
 
 def among(connection: Connection, column: ColumnElement[int], ids: Iterable[int]) -> Any:
@@ -167,15 +231,21 @@ def fetched(
     if not every:
         return []
     if connection.dialect.name == "postgresql":
-        statement += f"= ANY(%s::{'text' if isinstance(every[0], str) else 'bigint'}[])"
+        if isinstance(every[0], str):
+            statement += "= ANY(%s::text[])"
+        else:
+            # Written here: the driver would look at each number twice.
+            statement += "= ANY(%s::bigint[])"
+            every = "{" + ",".join(map(str, every)) + "}"
     else:
         statement += "IN (SELECT value FROM json_each(?))"
-        every = json.dumps(every)
-    result = connection.exec_driver_sql(statement, (every,))
+        every = orjson.dumps(every).decode()
+    cursor = connection.connection.cursor()
     try:
-        return list(result.cursor.fetchall())
+        cursor.execute(statement, (every,))
+        return list(cursor.fetchall())
     except connection.dialect.loaded_dbapi.Error as error:
         # SQLite reads while it fetches, and may be interrupted then.
-        raise OperationalError(statement, None, error) from error
+        raise _wrapped(connection, statement, error) from error
     finally:
-        result.close()
+        cursor.close()

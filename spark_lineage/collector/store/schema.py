@@ -53,6 +53,16 @@ events = Table(
     Index("events_received", "received"),
     Index("events_by_time", "time"),
 )
+# Long parts of events' texts, which stand there as references by these hashes. `seen` is
+# when an event with it was received last, to a day.
+pieces = Table(
+    "pieces",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("seen", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("pieces_seen", "seen"),
+)
 quarantine = Table(
     "quarantine",
     metadata,
@@ -82,6 +92,8 @@ names = Table(
     Column("lifecycle", Text),
     Column("lifecycle_order", _ORDER),
     Index("names_of_alias", "alias_id"),
+    # By a hash, where an entry of an index may not be long.
+    Index("names_by_name", "name", postgresql_using="hash"),
 )
 # Another name of a data set, as a `symlinks` facet says.
 symlinks = Table(
@@ -352,6 +364,7 @@ definitions = Table(
     UniqueConstraint("job_id", "output_id", "hash"),
     Index("definitions_of_output", "output_id"),
 )
+_OF_A_WALK = ("job_id", "output_id", "kind", "masking", "closed")
 edges = Table(
     "edges",
     metadata,
@@ -364,9 +377,10 @@ edges = Table(
     Column("masking", Boolean, nullable=False),
     Column("closed", BigInteger),
     UniqueConstraint("job_id", "out_id", "in_id", "kind", "masking"),
-    # All that a walk reads of an edge: it never goes to the table itself.
-    Index("edges_up", "out_id", "in_id", "job_id", "output_id", "kind", "masking", "closed"),
-    Index("edges_down", "in_id", "out_id", "job_id", "output_id", "kind", "masking", "closed"),
+    # All that a walk reads of an edge: it never goes to the table itself (in SQLite each
+    # index has the row's id).
+    Index("edges_up", "out_id", "in_id", *_OF_A_WALK, postgresql_include=["id"]),
+    Index("edges_down", "in_id", "out_id", *_OF_A_WALK, postgresql_include=["id"]),
     Index("edges_of_output", "output_id", "job_id"),
     Index(
         "edges_closed",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from spark_lineage.collector.model import Event, Fields, time_of
-from spark_lineage.collector.store import schema
+from spark_lineage.collector.store import rows, schema
 from spark_lineage.collector.store.batch import Batch, Version
 from spark_lineage.collector.store.names import Names
 
@@ -18,19 +18,20 @@ _columns = schema.columns
 
 def learn(batch: Batch, name: int, fields: Fields, output: bool, event: Event) -> bool:
     """Note a schema that an event stated; True if the columns must be derived anew."""
-    key = fields.hash
-    order, time = event.schema_order, event.time
+    key, order, time = fields.hash, event.schema_order, event.time
     known = batch.versions(name)
-    same = next((one for one in known if (one.hash, one.output) == (key, output)), None)
-    if same is None:
+    for same in known:
+        if same.hash == key and same.output == output:
+            break
+    else:
         known.append(Version(key, output, order, time, fields.body))
         return True
-    if same.order >= order and same.first <= time:
-        return False
     before = same.order
-    same.order, same.first = max(same.order, order), min(same.first, time)
+    if before >= order and same.first <= time:
+        return False
+    same.order, same.first = max(before, order), min(same.first, time)
     same.changed = True
-    if len(batch.names.meanings([name])[name]) > 1:
+    if len(batch.names.of(name)) > 1:
         return True
     # Types come from the newest schema that has one: there is something to derive only if this
     # one is newer now than another that says otherwise.
@@ -55,16 +56,15 @@ def derive(connection: Connection, names: Names, dataset: int) -> None:
         newest = max(stated, key=lambda row: (row.output, row.order))
         positions.update((item["path"], item["position"]) for item in _fields(newest.body))
     names.columns((dataset, path) for path in paths)
-    columns = select(
-        _columns.c.id, _columns.c.path, _columns.c.type, _columns.c.position, _columns.c.stated
-    )
-    for column in connection.execute(
-        columns.where(_columns.c.dataset_id == dataset, ~_columns.c.whole)
-    ).all():
-        new = (types.get(column.path), positions.get(column.path), column.path in paths)
-        if (column.type, column.position, column.stated) != new:
-            change = update(_columns).where(_columns.c.id == column.id)
-            connection.execute(change.values(type=new[0], position=new[1], stated=new[2]))
+    query = """
+        SELECT id, path, type, position, stated FROM columns
+        WHERE whole = FALSE AND dataset_id """
+    changed = []
+    for number, path, *old in rows.fetched(connection, query, [dataset]):
+        new = [types.get(path), positions.get(path), path in paths]
+        if old != new:
+            changed.append((*new, number))
+    rows.change(connection, _columns, ("type", "position", "stated"), ("id",), changed)
 
 
 def of_dataset(connection: Connection, dataset: int) -> list[Any]:

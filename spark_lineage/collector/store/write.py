@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert
 
 from spark_lineage.collector import times
 from spark_lineage.collector.model import (
@@ -12,7 +12,6 @@ from spark_lineage.collector.model import (
     ColumnPart,
     DatasetFacts,
     Event,
-    canonical,
     digest,
     identity_digest,
 )
@@ -42,9 +41,10 @@ def apply_all(connection: Connection, events: list[Event]) -> list[bool]:
     batch, pending = Batch(connection, events), definitions.Pending()
     received = times.now()
     done = [batch.keep(event, received) and _apply(batch, event, pending) for event in events]
-    batch.flush()
     known = batch.names
     derived: set[int] = set()
+    if batch.seeds or batch.schemas:
+        batch.flush()
     if batch.seeds:
         derived = identity.settle(connection, known, batch.seeds)
         batch.settled()
@@ -73,7 +73,7 @@ def _apply(batch: Batch, event: Event, pending: definitions.Pending) -> bool:
         batch.flush()
         seeds |= learn.renamed(connection, run.id)
         renames = True
-    if batch.delicate(run.id, _names(event, ids)):
+    if batch.delicate(run.id, lambda: _names(event, ids)):
         batch.flush()
         times = (run.before, run.now, event.time)
         seeds |= identity.moved(connection, known, run.id, times, replaced - {0})
@@ -194,39 +194,31 @@ def _facets(batch: Batch, event: Event, run: int) -> None:
         known = batch.run_facets.get((run, name))
         if known is not None and known[-2] >= order:
             continue
-        batch.run_facets[run, name] = (run, name, order, canonical(facet))
+        batch.run_facets[run, name] = (run, name, order, facet.text)
         if name == QUALITY:
-            unexplained = facet.get("unexplained")
+            unexplained = facet.content.get("unexplained")
             count = len(unexplained) if isinstance(unexplained, list) else 0
             batch.unexplained[run] = count
-    _losses(batch.connection, event)
+    _losses(batch, event)
 
 
-def _losses(connection: Connection, event: Event) -> None:
+def _losses(batch: Batch, event: Event) -> None:
     """Agents count losses from their application's start: the most ever said is the sum."""
-    dropped = event.facets.get("sparkLineage_quality", {}).get("dropped")
+    quality = event.facets.get(QUALITY)
+    dropped = quality and quality.content.get("dropped")
     if not isinstance(dropped, dict):
         return
     application = _application(event)
-    table = schema.losses
     for reason, count in dropped.items():
-        if not isinstance(count, int) or not 0 < count < 1 << 62:
-            continue
-        key = digest(application, reason)
-        found = connection.execute(
-            select(table.c.id, table.c.count.label("most")).where(table.c.digest == key)
-        )
-        row = found.first()
-        if row is None:
-            said = {"digest": key, "application": application, "reason": reason, "count": count}
-            connection.execute(insert(table), said)
-        elif row.most < count:
-            connection.execute(update(table).where(table.c.id == row.id).values(count=count))
+        if isinstance(count, int) and 0 < count < 1 << 62:
+            key = (application, reason)
+            batch.losses[key] = max(count, batch.losses.get(key, 0))
 
 
 def _application(event: Event) -> str:
-    told = event.facets.get("sparkLineage_context", {}).get("applicationId")
+    context, parent = event.facets.get("sparkLineage_context"), event.facets.get("parent")
+    told = context and context.content.get("applicationId")
     if isinstance(told, str) and told:
         return told
-    parent = event.facets.get("parent", {})
-    return str((parent.get("run") or {}).get("runId") or event.run_id)
+    run = parent.content.get("run") if parent else None
+    return str((run or {}).get("runId") or event.run_id)

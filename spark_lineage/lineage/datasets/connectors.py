@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from spark_lineage.lineage.datasets import kafka
-from spark_lineage.lineage.datasets.jdbc import jdbc_table, parts_of
+from spark_lineage.lineage.datasets import jdbc_engines, kafka
+from spark_lineage.lineage.datasets.jdbc import Database, database_of, jdbc_table, parts_of
 from spark_lineage.lineage.datasets.jdbc import snowflake_namespace as snowflake_space
 from spark_lineage.lineage.datasets.schema import Schema
 from spark_lineage.lineage.model import Dataset
@@ -25,6 +25,9 @@ Options = Mapping[str, str]
 Named = tuple[str, str]
 
 _TEXT: Final = re.compile(r"\$\{|\*{5}")
+_SELECT: Final = re.compile(r"[\s(]*(?:select|with)\s", re.IGNORECASE)
+#: Options in which a query may stand in a table's place.
+_TABLES: Final = ("dbtable", "table", "path")
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Connector:
     words: tuple[str, ...]
     options: tuple[str, ...]
     name: Callable[[Options, Options], Named | None]
+    #: The database that answers a query, where the connector takes one instead of a table.
+    database: Callable[[Options, Options], Database | None] | None = None
 
 
 def named(
@@ -54,6 +59,29 @@ def named(
     settings = {key.lower(): str(value) for key, value in conf.items()}
     found = connector.name(lowered, settings)
     return [of(found, schema)] if found else []
+
+
+def queried(provider: str | None, options: Options, conf: Options) -> tuple[Database, str] | None:
+    """The database that a connector asks, and the query; None if it reads a table.
+
+    ``provider``, ``options`` and ``conf`` are those of :func:`named`.
+    """
+    lowered = {key.lower(): str(value) for key, value in options.items() if value is not None}
+    text = lowered.get("query") or next(
+        (lowered[key] for key in _TABLES if _SELECT.match(lowered.get(key, ""))), None
+    )
+    connector = _connector(provider, lowered) if text else None
+    if connector is None or connector.database is None or not text:
+        return None
+    settings = {key.lower(): str(value) for key, value in conf.items()}
+    database = connector.database(lowered, settings)
+    return None if database is None else (database, _bare(text))
+
+
+def _bare(text: str) -> str:
+    """A query without the brackets and the alias of a subquery."""
+    text = text.strip().rstrip(";")
+    return f"SELECT * FROM {text}" if text.startswith("(") else text
 
 
 def of(found: Named, schema: Schema = (), kind: str = "TABLE") -> Dataset:
@@ -115,6 +143,13 @@ def _bigquery(options: Options, conf: Options) -> Named | None:
     return "bigquery", ".".join(part for part in (project, dataset, name) if part)
 
 
+def _bigquery_queries(options: Options, conf: Options) -> Database:
+    """Queries run in the project that pays for them; its tables need no project's name."""
+    keys = ("parentproject", "parentprojectid", "project")
+    project = _first(options, *keys) or _first(conf, *keys)
+    return Database(jdbc_engines.BIGQUERY, "bigquery", project)
+
+
 def _snowflake(options: Options, conf: Options) -> Named | None:
     """``snowflake://organisation-account`` and ``DATABASE.SCHEMA.TABLE``."""
     url = _first(options, "sfurl", "sfaccount", "url")
@@ -125,14 +160,28 @@ def _snowflake(options: Options, conf: Options) -> Named | None:
     names = [text if quoted else text.upper() for text, quoted in parts]
     for key in ("sfschema", "sfdatabase"):
         wanted = 2 if key == "sfschema" else 3
-        given = _first(options, key)
         if len(names) < wanted:
-            quoted = given is not None and given.startswith('"')
             default = "PUBLIC" if key == "sfschema" else None
-            value = given.strip('"') if given and quoted else given and given.upper()
-            if value or default:
-                names.insert(0, value or default or "")
+            value = _snowflake_name(_first(options, key)) or default
+            if value:
+                names.insert(0, value)
     return snowflake_space(url), ".".join(names)
+
+
+def _snowflake_queries(options: Options, conf: Options) -> Database | None:
+    url = _first(options, "sfurl", "sfaccount", "url")
+    if not url:
+        return None
+    engine = jdbc_engines.SNOWFLAKE
+    database, schema = (_snowflake_name(_first(options, key)) for key in ("sfdatabase", "sfschema"))
+    return Database(engine, snowflake_space(url), database, schema or engine.schema)
+
+
+def _snowflake_name(given: str | None) -> str | None:
+    """A name as Snowflake keeps it: in upper case, unless it stands in quotes."""
+    if given is None:
+        return None
+    return given.strip('"') if given.startswith('"') else given.upper()
 
 
 def _by_url(options: Options, conf: Options) -> Named | None:
@@ -142,6 +191,11 @@ def _by_url(options: Options, conf: Options) -> Named | None:
         return None
     found = jdbc_table(url, table)
     return found.namespace, found.name
+
+
+def _queries_by_url(options: Options, conf: Options) -> Database | None:
+    url = _first(options, "url", "jdbcurl")
+    return database_of(url) if url else None
 
 
 def _mongodb(options: Options, conf: Options) -> Named | None:
@@ -269,10 +323,14 @@ def _dynamodb(options: Options, conf: Options) -> Named | None:
 
 
 CONNECTORS: Final = (
-    Connector(("bigquery",), ("materializationdataset", "parentproject"), _bigquery),
-    Connector(("snowflake",), ("sfurl", "sfdatabase"), _snowflake),
-    Connector(("redshift",), ("aws_iam_role", "forward_spark_s3_credentials"), _by_url),
-    Connector(("sqldw", "synapse", "com.microsoft.sqlserver"), (), _by_url),
+    Connector(
+        ("bigquery",), ("materializationdataset", "parentproject"), _bigquery, _bigquery_queries
+    ),
+    Connector(("snowflake",), ("sfurl", "sfdatabase"), _snowflake, _snowflake_queries),
+    Connector(
+        ("redshift",), ("aws_iam_role", "forward_spark_s3_credentials"), _by_url, _queries_by_url
+    ),
+    Connector(("sqldw", "synapse", "com.microsoft.sqlserver"), (), _by_url, _queries_by_url),
     Connector(("mongo",), ("spark.mongodb.connection.uri", "connection.uri"), _mongodb),
     Connector(("cassandra",), ("keyspace",), _cassandra),
     Connector(

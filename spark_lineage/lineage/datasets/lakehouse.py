@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from spark_lineage.lineage.datasets.schema import Schema, parse_schema
-from spark_lineage.lineage.model import Dataset, Lineage
+from spark_lineage.lineage.evidence import ended
+from spark_lineage.lineage.model import Dataset, Lineage, Output
 from spark_lineage.plan.node import PlanNode, Record
 from spark_lineage.plan.walk import plan_rows
 
@@ -24,16 +25,23 @@ _LOG_INDEX: Final = "DeltaLogFileIndex"
 _DELTA_TABLE: Final = "DeltaTableV2"
 _ROW_LEVEL: Final = "RowLevelOperationTable"
 _ICEBERG: Final = "org.apache.iceberg."
+_DELTA: Final = "org.apache.spark.sql.delta."
 #: What reads of a change data feed have beside the table's columns.
 _DELTA_CHANGES: Final = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})
 _ICEBERG_CHANGES: Final = frozenset({"_change_type", "_change_ordinal", "_commit_snapshot_id"})
 #: How a path names a metadata table, a branch, a tag, a snapshot or a time.
 _SELECTOR: Final = re.compile(r"#[^/]*$")
+#: Catalogs by which Iceberg hands tables to its own maintenance.
+_OWN_CATALOGS: Final = frozenset({"SparkCachedTableCatalog", "SparkRewriteTableCatalog"})
+#: The file in which a table is as one of its snapshots has it.
+_METADATA_FILE: Final = re.compile(r"/metadata/[^/]*metadata\.json$")
 #: What Delta calls the RDDs and the caches of its state.
 _STATE: Final = re.compile(r"(?:Cache )?Delta [\w ]+ #\d+ - .*_delta_log")
 _ACTION: Final = re.compile(
     r"^\s*(?:at )?org\.apache\.iceberg\.spark\.(?:actions|procedures)\.", re.M
 )
+#: What is known of one reading or writing of a table, not of the table.
+_OF_A_READING: Final = frozenset({"scanned", "subset", "version"})
 _FRAME: Final = re.compile(r"^\s*(?:at )?org\.apache\.spark\.sql\.delta\.", re.M)
 
 
@@ -153,7 +161,11 @@ def _iceberg_table(naming: Naming, table: dict[str, Any], catalog: Any) -> Datas
     if "/" in name or not owner:
         # A table of no catalog: Iceberg calls it by its location.
         path = _SELECTOR.sub("", name) if "/" in name else place or name
+        path = _METADATA_FILE.sub("", path)
         return naming.path(path, trim=False, schema=schema, form="iceberg")
+    if record.class_of(catalog) in _OWN_CATALOGS:
+        # Its tables keep the name that they have elsewhere.
+        owner = name.partition(".")[0]
     parts = name.removeprefix(owner + ".").split(".")
     found = naming.table_of(owner, parts, schema, place)
     return _of_framework(found, "iceberg")
@@ -227,12 +239,57 @@ def _version(record: Record, node: PlanNode) -> tuple[str | None, PlanNode]:
     return None, node
 
 
+def version_written(record: Record) -> str | None:
+    """The version that this execution's one write has made of its table, where it is known.
+
+    The bridge tells it of a write that it can be proved of. A Delta table that was made with
+    rows, where none was before, has the version 0: these commands refuse what exists.
+    """
+    if not ended(record):
+        return None
+    told = [write["version"] for write in record.writes if write.get("version")]
+    if told:
+        return str(told[0]) if len(told) == 1 else None
+    node = None if record.analyzed is None else PlanNode(record, record.analyzed)
+    return "0" if node is not None and is_new_delta(record, node) else None
+
+
+def is_new_delta(record: Record, node: PlanNode) -> bool:
+    """Whether a command has made a Delta table or path with its first rows."""
+    if node.class_name == "SaveIntoDataSourceCommand":
+        source = node.raw("dataSource")
+        name = record.text(source.get("class")) if isinstance(source, dict) else None
+        return (name or "").startswith(_DELTA) and node.text("mode") == "ErrorIfExists"
+    if node.class_name != "CreateTableAsSelect" or node.raw("ignoreIfExists") is not False:
+        return False
+    for ref in node.refs("tableSpec"):
+        provider = record.expression(ref).text("provider")
+        return provider is not None and provider.lower() == "delta"
+    return False
+
+
 def with_version(dataset: Dataset, version: str | None) -> Dataset:
-    """The data set with the version read as its ``version`` facet's fact."""
+    """The data set with the version read or written as its ``version`` facet's fact."""
     if version is None:
         return dataset
     facts = {**dataset.facts, "version": {"datasetVersion": version}}
     return replace(dataset, facts=facts)
+
+
+def maintained(record: Mapping[str, Any], lineage: Lineage | None) -> Lineage | None:
+    """What Iceberg's maintenance works on, by an execution that it runs for itself.
+
+    None where the execution is no part of it, or does not show the one table that it is about.
+    """
+    if lineage is None or not _ACTION.search(record["execution"].get("callSite") or ""):
+        return None
+    tables = {output.dataset for output in lineage.outputs if output.dataset is not None}
+    tables |= {item.dataset for item in lineage.inputs}
+    if len(tables) != 1:
+        return None
+    (table,) = tables
+    facts = {key: fact for key, fact in table.facts.items() if key not in _OF_A_READING}
+    return Lineage(outputs=(Output(replace(table, facts={**facts, "maintenance": True})),))
 
 
 def is_bookkeeping(record: Mapping[str, Any], lineage: Lineage | None) -> bool:

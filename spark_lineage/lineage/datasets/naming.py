@@ -12,7 +12,7 @@ from spark_lineage.lineage.datasets import connectors, files, kafka, lakehouse
 from spark_lineage.lineage.datasets.aliases import Aliases
 from spark_lineage.lineage.datasets.jdbc import jdbc_table
 from spark_lineage.lineage.datasets.paths import absolute, place_of
-from spark_lineage.lineage.datasets.remote import Remote, remote_relation
+from spark_lineage.lineage.datasets.remote import Remote, remote_query, remote_relation
 from spark_lineage.lineage.datasets.schema import Schema, parse_schema
 from spark_lineage.lineage.datasets.tables import SESSION_CATALOG, Tables
 from spark_lineage.lineage.model import Dataset
@@ -23,6 +23,7 @@ from spark_lineage.plan.node import PlanNode, Record
 _NO_DATA: Final = frozenset(
     {
         "ConsoleTable",
+        "MemorySink",
         "MemoryTable",
         "NoopTable",
         "RatePerMicroBatchTable",
@@ -125,8 +126,8 @@ class Naming:
         behind: list[Dataset] | None = None
         if provider and layer is None:
             options = self.record.mapping(described.get("options"))
-            behind = self._of_options(provider, options)
-        if behind:
+            behind = self._behind(provider, options)
+        if behind is not None:
             # What a table over a connector holds is kept there.
             place = None
         elif place is None and kind != "VIEW":
@@ -214,7 +215,30 @@ class Naming:
         url = lowered.get("url", "")
         if (provider or "").lower() in ("jdbc", "jdbcrelationprovider"):
             return list(remote_relation(options, schema).datasets) if url else None
+        remote = self._queried(provider, options, schema)
+        if remote is not None:
+            return list(remote.datasets)
         return connectors.named(provider, options, self.record.conf, schema)
+
+    def _behind(self, provider: str, options: Mapping[str, Any]) -> list[Dataset] | None:
+        """The data set that a table over a connector is another name of; none for a query."""
+        lowered = _texts(options)
+        query = self._queried(provider, options, ())
+        if query is None and lowered.get("url", "").startswith("jdbc:"):
+            query = remote_relation(options, ())
+        if query is not None and query.lineage is not None:
+            return []
+        return self._of_options(provider, options)
+
+    def _queried(
+        self, provider: str | None, options: Mapping[str, Any], schema: Schema
+    ) -> Remote | None:
+        """What a connector reads by a query's text; None if it reads a table."""
+        found = connectors.queried(provider, options, self.record.conf)
+        if found is None:
+            return None
+        masking, literals = self.options.masking_functions, self.options.literals
+        return remote_query(*found, schema, masking, literals)
 
     def _topics(self, options: Mapping[str, str], schema: Schema) -> list[Dataset]:
         planned = [
@@ -266,15 +290,28 @@ class Naming:
         )
 
     def remote(self, node: PlanNode) -> Remote | None:
-        """What a JDBC relation reads, where that is a query's text; None for any other leaf."""
-        described = node.raw("relation")
-        if not isinstance(described, dict) or self.record.class_of(described) != "JDBCRelation":
-            return None
+        """What a leaf reads by a query's text that another database answers; None for others."""
+        described, text = node.raw("relation"), self.record.text
         if node.raw("catalogTable") is not None:
-            # A table of the catalog over JDBC goes by the catalog's name.
+            # A table of the catalog over another database goes by the catalog's name.
             return None
-        found = self._jdbc(described, parse_schema(self.record.text(described.get("schema"))))
-        if found.lineage is None:
+        found: Remote | None = None
+        if isinstance(described, dict):
+            schema = parse_schema(text(described.get("schema")))
+            kind = self.record.class_of(described)
+            if kind == "JDBCRelation":
+                found = self._jdbc(described, schema)
+            elif kind != "HadoopFsRelation":
+                options = self.record.mapping(described.get("options"))
+                found = self._queried(text(described.get("class")) or kind, options, schema)
+        elif isinstance(table := node.raw("table"), dict) and node.raw("catalog") is None:
+            options = {
+                **self.record.mapping(table.get("options")),
+                **self.record.mapping(node.raw("options")),
+            }
+            schema = parse_schema(text(table.get("schema")))
+            found = self._queried(text(table.get("class")), options, schema)
+        if found is None or found.lineage is None:
             return None
         return replace(found, datasets=tuple(self._all(found.datasets)))
 

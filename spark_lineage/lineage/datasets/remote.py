@@ -69,21 +69,28 @@ def remote_relation(
     if parts is not None and not prepared and not condition:
         return Remote((database.table(parts, schema),))
     text = _text(table, query, prepared, condition)
-    names = tuple(name for name, _, _ in schema)
-    found = resolve(
-        text,
-        names,
-        database.dialect,
-        database.engine.fold,
-        frozenset(masking),
-        literals,
-    )
-    if parts is not None and not all(column.edges for column in found.columns):
+    remote = remote_query(database, text, schema, masking, literals)
+    found = remote.lineage
+    if found and parts is not None and not all(column.edges for column in found.columns):
         # The conditions were not understood, but the table is there.
-        own = database.table(parts, schema)
+        own, names = database.table(parts, schema), remote.names
         columns = tuple(SqlColumn(((IDENTITY, 0, (name,)),), text=name) for name in names)
         told = SqlLineage((), columns, (), found.issues)
         return Remote((own,), told, names)
+    return remote
+
+
+def remote_query(
+    database: Database,
+    text: str,
+    schema: Schema,
+    masking: Sequence[str] = (),
+    literals: bool = True,
+) -> Remote:
+    """What a statement reads that a database answers, with the columns of ``schema``."""
+    names = tuple(name for name, _, _ in schema)
+    fold = database.engine.fold
+    found = resolve(text, names, database.dialect, fold, frozenset(masking), literals)
     return Remote(_datasets(database, found, schema), found, names)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from spark_lineage.lineage.column import DERIVED, Column, Origin, State, merge
+from spark_lineage.lineage.column import DERIVED, Column, Element, Origin, State, merge
 from spark_lineage.lineage.fold import Fold
+from spark_lineage.lineage.handlers import ATTRIBUTE, TRANSPARENT
 from spark_lineage.lineage.lanes import FILTER, TRANSFORMATION
 from spark_lineage.lineage.rule import rule
 from spark_lineage.plan.node import Expression, PlanNode
 
 #: Generators that make a row count of their own, whatever their values are.
 _FIXED_ROWS = frozenset({"Stack"})
+#: Generators of an array's elements, and how many columns they make of one.
+_OF_ARRAYS = {"Explode": 1, "PosExplode": 2}
 
 
 @rule("Generate")
@@ -39,8 +42,32 @@ def _made(
     gathered.type = max(gathered.type, DERIVED)
     if generator.class_name in ("UserDefinedGenerator", "HiveGenericUDTF", "PythonUDTF"):
         gathered.opaque |= {fold.function_name(generator.row)}
-    column = gathered.column(Origin(expression=generator.ref, columns=child.columns))
-    return [column] * count
+    origin = Origin(expression=generator.ref, columns=child.columns)
+    column = gathered.column(origin)
+    made = [column] * count
+    if count == _OF_ARRAYS.get(generator.class_name):
+        array = _array(fold, children[0], child)
+        if array is not None:
+            made[-1] = Element(array, origin)
+    return made
+
+
+def _array(fold: Fold, ref: int, child: State) -> Column | None:
+    """The column of an array that is one as it stands, or by a path; None for any other."""
+    names: list[str] = []
+    row = fold.rows[ref]
+    while fold.handlers[row[0]] != ATTRIBUTE:
+        if fold.handlers[row[0]] != TRANSPARENT:
+            name = fold.field_name(row) if fold.shapes[row[0]].name == "GetStructField" else None
+            if name is None:
+                return None
+            names.append(name)
+        row = fold.rows[row[1][0]]
+    column = child.columns.get(row[fold.id_position[row[0]]]["#"])
+    for name in reversed(names):
+        column = column and column.field(name, fold.sources)
+    # What is an array in each element of another array is one of all of them.
+    return column.array if isinstance(column, Element) else column
 
 
 def _stack(

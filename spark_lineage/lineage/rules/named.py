@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from spark_lineage.lineage import evidence
 from spark_lineage.lineage.column import State
 from spark_lineage.lineage.datasets import subset
 from spark_lineage.lineage.fold import Fold
@@ -69,6 +70,24 @@ def session_name(fold: Fold, node: PlanNode) -> tuple[str, str] | None:
         return None
     parts = fold.record.texts(identifier.get("namespace"))
     return ".".join(parts) or current_database(fold), text(identifier.get("name")) or ""
+
+
+def only_if(fold: Fold, node: PlanNode, state: State, event: str, untold: str) -> State:
+    """The same command, done only if the catalog has told this event of its table.
+
+    Where another catalog has the table, nobody tells: then ``untold`` is the issue.
+    """
+    if evidence.failed(fold.record):
+        return state
+    name = session_name(fold, node)
+    for target in state.outputs:
+        if not isinstance(target, Target):
+            continue
+        if name is None:
+            target.lifecycle, target.issues = None, frozenset({untold})
+        else:
+            target.written = evidence.changed(fold.record, event, *name)
+    return state
 
 
 def current_database(fold: Fold) -> str:

@@ -8,6 +8,9 @@ from spark_lineage.lineage.lanes import GROUP_BY
 from spark_lineage.lineage.rule import rule
 from spark_lineage.plan.node import PlanNode, number
 
+#: Fields that say how many keys a child's columns begin with, and which child.
+_KEYS = (("groupingAttributesLen", 0), ("leftGroupingLen", 0), ("rightGroupingLen", 1))
+
 
 @rule(
     "MapInPandas",
@@ -50,10 +53,12 @@ def opaque(fold: Fold, node: PlanNode) -> State:
     base = State(below, {})
     for field in ("groupingAttributes", "leftGroup", "rightGroup"):
         fold.depend(merged, node.refs(field), GROUP_BY, base)
-    keys = number(node.raw("groupingAttributesLen"))
-    if keys:
-        # The child gives the keys first.
-        fold.depend(merged, PlanNode(fold.record, node.children[0]).output()[:keys], GROUP_BY, base)
+    for field, side in _KEYS:
+        keys = number(node.raw(field))
+        if keys:
+            # That child gives the keys first.
+            first = PlanNode(fold.record, node.children[side]).output()[:keys]
+            fold.depend(merged, first, GROUP_BY, base)
     merged.columns = dict.fromkeys(fold.ids(node.output()), made)
     return merged
 

@@ -11,6 +11,7 @@ from spark_lineage.plan.node import PlanNode
 @rule(
     "CollectMetrics",
     "EventTimeWatermark",
+    "PipeOperator",
     "RebalancePartitions",
     "Repartition",
     "RepartitionByExpression",

@@ -152,6 +152,14 @@ def rdd(fold: Fold, node: PlanNode) -> State:
     return State({i: Column({}, DERIVED, issues=issue) for i in ids}, {}, None, issue)
 
 
+@rule("MemoryPlan")
+def memory_sink(fold: Fold, node: PlanNode) -> State:
+    """What a streaming query has put into memory, to be looked at under the query's name."""
+    issue = frozenset({"rows of a stream kept in memory: what made them is not in the plan"})
+    columns = {i: Column({}, DERIVED, issues=issue) for i in fold.ids(node.output())}
+    return State(columns, {}, None, issue)
+
+
 @rule("Transpose")
 def transpose(fold: Fold, node: PlanNode) -> State:
     """Spark runs the input of TRANSPOSE while it analyses: only the rows are left in the plan."""

@@ -8,12 +8,15 @@ from typing import Any
 from spark_lineage.lineage import evidence
 from spark_lineage.lineage.column import DERIVED, Column, Origin, State
 from spark_lineage.lineage.datasets import Schema
+from spark_lineage.lineage.datasets.lakehouse import is_new_delta
+from spark_lineage.lineage.datasets.paths import absolute
 from spark_lineage.lineage.datasets.subset import partitions
 from spark_lineage.lineage.fold import Fold
 from spark_lineage.lineage.model import Dataset
 from spark_lineage.lineage.rule import rule
 from spark_lineage.lineage.rules.named import current_database
 from spark_lineage.lineage.rules.topics import topics_of
+from spark_lineage.lineage.rules.written_part import replaced_by_option, written_part
 from spark_lineage.lineage.target import Target
 from spark_lineage.plan.node import PlanNode
 
@@ -199,8 +202,10 @@ def save_into_source(fold: Fold, node: PlanNode) -> State:
     datasets = fold.naming.saved_by(node.raw("dataSource"), raw, schema, topics)
     options = {key.lower() for key in fold.record.mapping(node.raw("options"))}
     jdbc = {"url", "dbtable"} <= options
-    mode = "CREATE" if jdbc and _new(node) else _mode(node)
-    state = write(fold, node, datasets[0] if datasets else None, None, None, mode)
+    made = (jdbc and _new(node)) or is_new_delta(fold.record, node)
+    mode = "CREATE" if made else _mode(node)
+    dataset = _in_part(datasets[0] if datasets else None, replaced_by_option(fold, raw))
+    state = write(fold, node, dataset, None, None, mode)
     for target in list(state.outputs):
         if isinstance(target, Target):
             target.issues |= issues
@@ -272,7 +277,16 @@ def write_v2(fold: Fold, node: PlanNode) -> State:
         own = fold.names(PlanNode(fold.record, query_of(fold, node)).output())
         names = [known.get(name.lower(), name) for name in own]
     mode = None if node.class_name == "AppendData" else "OVERWRITE"
-    return write(fold, node, datasets[0] if datasets else None, names, None, mode)
+    dataset = datasets[0] if datasets else None
+    part = written_part(fold, node, target, query_of(fold, node), names)
+    return write(fold, node, _in_part(dataset, part), names, None, mode)
+
+
+def _in_part(dataset: Dataset | None, part: dict[str, Any] | None) -> Dataset | None:
+    """The data set, with the part of it that is written."""
+    if dataset is None or part is None:
+        return dataset
+    return replace(dataset, facts={**dataset.facts, "subset": part})
 
 
 @rule("CreateTableAsSelect", "ReplaceTableAsSelect")
@@ -282,6 +296,7 @@ def create_as_select_v2(fold: Fold, node: PlanNode) -> State:
     target = PlanNode(fold.record, name[0])
     dataset = fold.naming.resolved_identifier(target, query_schema(fold, node))
     mode = "CREATE" if node.class_name == "CreateTableAsSelect" else "OVERWRITE"
+    dataset = _in_part(dataset, replaced_by_option(fold, node.raw("writeOptions")))
     state = write(fold, node, dataset, None, None, mode)
     if node.raw("ignoreIfExists") is True and not evidence.failed(fold.record):
         # The rows are written by an execution of their own, where the table was not there.
@@ -299,4 +314,9 @@ def write_to_source(fold: Fold, node: PlanNode) -> State:
         dataset = datasets[0] if datasets else None
     if dataset is None:
         dataset = fold.naming.catalog_table(node.raw("catalogTable"))
+    sink = node.raw("sink")
+    if dataset is None and isinstance(sink, dict) and "path" in sink:
+        place = absolute(fold.naming.described_path(sink.get("path")) or "", fold.record.conf)
+        form = fold.record.text(sink.get("format"))
+        dataset = fold.naming.path(place, False, query_schema(fold, node), form)
     return write(fold, node, dataset, None, None, None)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spark_lineage.lineage.datasets.lakehouse import is_bookkeeping, relation
+from spark_lineage.lineage.datasets.lakehouse import is_bookkeeping, maintained, relation
 from spark_lineage.lineage.datasets.naming import Naming
 from spark_lineage.lineage.model import Dataset, Input, Lineage, Output
 from spark_lineage.lineage.options import LineageOptions
@@ -163,3 +163,19 @@ def test_bookkeeping_is_what_delta_starts_and_reads_no_data_set() -> None:
     assert not is_bookkeeping(record(frame), Lineage(inputs=(Input(table),)))
     assert not is_bookkeeping(record(frame), Lineage(outputs=(Output(table),)))
     assert not is_bookkeeping(record(frame), None)
+
+
+def test_maintenance_is_of_the_one_table_that_it_shows() -> None:
+    action = "org.apache.iceberg.spark.actions.ExpireSnapshotsSparkAction.expireFiles(E.java:1)"
+    record = {"execution": {"callSite": action}}
+    table = Dataset("file", "/t", facts={"version": {"datasetVersion": "1"}, "scanned": True})
+    both = Lineage(inputs=(Input(table),), outputs=(Output(table),))
+    found = maintained(record, both)
+    assert found is not None
+    assert found.inputs == ()
+    assert [output.dataset for output in found.outputs] == [table]
+    assert found.outputs[0].dataset is not None
+    assert found.outputs[0].dataset.facts == {"maintenance": True}
+    assert maintained(record, Lineage(inputs=(Input(table), Input(Dataset("file", "/u"))))) is None
+    assert maintained(record, Lineage()) is None
+    assert maintained({"execution": {"callSite": "DataFrameWriter.save"}}, both) is None

@@ -9,6 +9,7 @@ import pytest
 
 from spark_lineage.lineage.datasets import subset
 from spark_lineage.lineage.datasets.paths import Place
+from spark_lineage.lineage.datasets.predicate import of_text
 from spark_lineage.lineage.datasets.schema import parse_schema
 from spark_lineage.lineage.datasets.tables import Tables
 from spark_lineage.lineage.model import Dataset, Input, Lineage, Output
@@ -96,3 +97,46 @@ def test_a_table_tells_all_that_is_known_of_it() -> None:
     assert facets["symlinks"]["identifiers"] == [
         {"namespace": "file", "name": "/wh/db.db/t", "type": "LOCATION"}
     ]
+
+
+X = subset.compare("dt", "EQUAL", "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("dt = 'x'", X),
+        ("'x' <=> `dt`", X),
+        ("(dt = 'x') AND upper(a) = 'B'", X),
+        ("n > -5", subset.compare("n", "GREATER_THAN", "-5")),
+        ("5 >= n", subset.compare("n", "LESS_EQUAL_THAN", "5")),
+        ("d < DATE '2026-01-01'", subset.compare("d", "LESS_THAN", "2026-01-01")),
+        ("dt IN ('x')", X),
+        (
+            "dt = 'x' OR n BETWEEN 1 AND 2",
+            subset.joined(
+                "OR",
+                [
+                    X,
+                    subset.joined(
+                        "AND",
+                        [
+                            subset.compare("n", "GREATER_EQUAL_THAN", "1"),
+                            subset.compare("n", "LESS_EQUAL_THAN", "2"),
+                        ],
+                    ),
+                ],
+            ),
+        ),
+        ("dt = 'x' OR upper(a) = 'B'", None),
+        ("NOT dt = 'x'", None),
+        ("a = b", None),
+        ("true", None),
+        ("dt = (", None),
+        ("a = 1 AND " * 300 + "b = 2", None),
+    ],
+)
+def test_a_predicates_text_is_the_condition_that_has_words(
+    text: str, condition: dict[str, Any] | None
+) -> None:
+    assert of_text(text) == condition

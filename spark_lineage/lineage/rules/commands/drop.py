@@ -13,10 +13,9 @@ from spark_lineage.lineage.rules.named import (
     described_table,
     named_plan,
     named_table,
+    only_if,
     partitions,
-    session_name,
 )
-from spark_lineage.lineage.target import Target
 from spark_lineage.plan.node import PlanNode
 
 UNTOLD = "IF EXISTS: the catalog does not tell whether the table was there"
@@ -33,15 +32,7 @@ def drop(fold: Fold, node: PlanNode) -> State:
     state = changes(dataset, "DROP")
     if node.raw("ifExists") is not True:
         return state
-    name = session_name(fold, node)
-    for target in state.outputs:
-        if not isinstance(target, Target) or evidence.failed(fold.record):
-            continue
-        if name is None:
-            target.lifecycle, target.issues = None, frozenset({UNTOLD})
-        else:
-            target.written = evidence.changed(fold.record, evidence.DROPPED, *name)
-    return state
+    return only_if(fold, node, state, evidence.DROPPED, UNTOLD)
 
 
 @rule("TruncatePartition", "TruncateTable", "TruncateTableCommand")

@@ -1,5 +1,6 @@
 package io.sparklineage;
 
+import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -7,7 +8,10 @@ import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
 
 final class PlanEncoderTest {
 
@@ -74,6 +78,34 @@ final class PlanEncoderTest {
     } catch (Limits.Exceeded e) {
       Check.that(e.getMessage().contains("spark.lineage.record.bytes"), e.getMessage());
     }
+  }
+
+  /** As Spark's own sinks of its first streaming API are. */
+  static final class Silent implements Table {
+    @Override
+    public String name() {
+      throw new IllegalStateException("should not be called");
+    }
+
+    @Override
+    public StructType schema() {
+      throw new IllegalStateException("should not be called");
+    }
+
+    @Override
+    public Set<TableCapability> capabilities() {
+      throw new IllegalStateException("should not be called");
+    }
+  }
+
+  static void testAnObjectThatThrowsIsItsClassAndSaidToBe() {
+    ValueWriter writer = encoder(1 << 20, 100).writer();
+    Check.equal(null, writer.undescribed());
+    writer.out.append('[');
+    writer.value(new Silent());
+    Check.equal("[{\"c\":-1}", writer.out.toString());
+    Check.equal(
+        "Silent not described: java.lang.IllegalStateException", writer.undescribed());
   }
 
   static void testSimpleNamesAreStable() {

@@ -16,6 +16,7 @@ final class AgentHost implements Runnable {
   /** Exit codes of the sidecar that are answers, not faults. */
   private static final int REFUSED_SETTINGS = 2;
   private static final int OTHER_AGENT = 3;
+  private static final int OTHER_VERSION = 6;
 
   private static final int MOST_RESTARTS = 1;
   private static final long STALLED_NANOS = TimeUnit.SECONDS.toNanos(90);
@@ -24,6 +25,7 @@ final class AgentHost implements Runnable {
   private final Capture capture;
   private final Thread thread;
   private volatile boolean stopping;
+  private volatile boolean refused;
   private volatile SidecarProcess sidecar;
   private volatile RecordFile file;
   private Gateway gateway;
@@ -93,7 +95,12 @@ final class AgentHost implements Runnable {
       }
       if (code == REFUSED_SETTINGS) {
         // It has said why, in the driver's log.
+        refused = true;
         capture.switchOff("the agent refused its settings");
+        return;
+      }
+      if (code == OTHER_VERSION) {
+        fallBack("the jar and the agent's package are of different versions");
         return;
       }
       if (code == OTHER_AGENT) {
@@ -198,7 +205,7 @@ final class AgentHost implements Runnable {
   private void keepTheRest() {
     String owner = capture.queue.owner();
     boolean driverHasIt = owner != null && owner.startsWith("driver:");
-    if (capture.off() == null && !driverHasIt && !capture.queue.unacknowledged().isEmpty()) {
+    if (!refused && !driverHasIt && !capture.queue.unacknowledged().isEmpty()) {
       RecordFile rest = file == null ? new RecordFile(capture) : file;
       rest.writeAll();
       rest.close();

@@ -7,6 +7,7 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
+import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
@@ -49,6 +50,7 @@ final class Capture {
         }
       };
   private final Clients clients = new Clients();
+  private final StageOutputs outputs = new StageOutputs(running);
   private final RddJobs jobs;
   private BusDrops busDrops;
   private final AtomicLong captured = new AtomicLong();
@@ -270,6 +272,7 @@ final class Capture {
 
   void onJobStart(SparkListenerJobStart event) {
     clients.onJobStart(event.properties());
+    outputs.jobStarted(event);
     long begin = System.nanoTime();
     JobFacts job = jobs.start(event);
     if (job != null) {
@@ -279,6 +282,7 @@ final class Capture {
 
   void onStageCompleted(SparkListenerStageCompleted event) {
     jobs.stageCompleted(event.stageInfo());
+    outputs.stageCompleted(event.stageInfo());
   }
 
   void onJobEnd(SparkListenerJobEnd event) {
@@ -307,6 +311,13 @@ final class Capture {
     }
   }
 
+  /** Counts what comes after the capture was switched off. */
+  void passed(SparkListenerEvent event) {
+    if (event instanceof SparkListenerSQLExecutionEnd) {
+      queue.count("switched.off");
+    }
+  }
+
   void failed(Throwable e) {
     failures.incrementAndGet();
     try {
@@ -315,6 +326,7 @@ final class Capture {
         off = failuresInARow + " failures in a row, the last: " + e.getClass().getName();
         running.clear();
         jobs.clear();
+        outputs.clear();
         Log.warn("spark_lineage is switched off after " + off + "; the job goes on without it");
       }
       Log.debug("spark_lineage: a query was not captured", e);

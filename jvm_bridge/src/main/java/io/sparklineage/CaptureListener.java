@@ -27,9 +27,12 @@ final class CaptureListener extends SparkListener {
   }
 
   private void guarded(Work work) {
-    if (capture.off() != null) {
-      return;
+    if (capture.off() == null) {
+      safely(work);
     }
+  }
+
+  private void safely(Work work) {
     try {
       work.run();
     } catch (Throwable e) {
@@ -44,12 +47,9 @@ final class CaptureListener extends SparkListener {
 
   @Override
   public void onApplicationEnd(SparkListenerApplicationEnd event) {
-    guarded(() -> capture.onApplicationEnd(event));
-    try {
-      capture.end();
-    } catch (Throwable e) {
-      capture.failed(e);
-    }
+    // Told when the capture is off, too: what was not captured stands in it.
+    safely(() -> capture.onApplicationEnd(event));
+    safely(capture::end);
   }
 
   @Override
@@ -69,7 +69,9 @@ final class CaptureListener extends SparkListener {
 
   @Override
   public void onOtherEvent(SparkListenerEvent event) {
-    if (event instanceof SparkListenerSQLExecutionStart) {
+    if (capture.off() != null) {
+      safely(() -> capture.passed(event));
+    } else if (event instanceof SparkListenerSQLExecutionStart) {
       guarded(() -> capture.onStart((SparkListenerSQLExecutionStart) event));
     } else if (event instanceof SparkListenerSQLExecutionEnd) {
       guarded(() -> capture.onEnd((SparkListenerSQLExecutionEnd) event));

@@ -31,6 +31,8 @@ abstract class Description {
     add("org.apache.spark.sql.sources.CreatableRelationProvider", Description::provider);
     add("org.apache.hadoop.fs.Path", Description::path);
     add("java.net.URI", Description::path);
+    // A sink of the first streaming API calls itself a table, and throws for its name.
+    add("org.apache.spark.sql.execution.streaming.Sink", Description::sink);
     add(CATALOG + "Table", Description::v2Table);
     add(CATALOG + "CatalogPlugin", Description::named);
     add(CATALOG + "functions.Function", Description::named);
@@ -55,7 +57,17 @@ abstract class Description {
         new Description() {
           @Override
           void write(Object value, Shape shape, ValueWriter to) {
-            writer.write(value, shape, to);
+            int start = to.out.length();
+            try {
+              writer.write(value, shape, to);
+            } catch (Limits.Exceeded e) {
+              throw e;
+            } catch (RuntimeException | LinkageError e) {
+              // A connector's object that does not answer: the plan around it stands.
+              to.out.setLength(start);
+              to.opaque(shape);
+              to.undescribed(shape, e);
+            }
           }
         });
   }
@@ -149,6 +161,15 @@ abstract class Description {
 
   private static void path(Object path, Shape shape, ValueWriter to) {
     to.begin("Path").text("uri", uri(path)).end();
+  }
+
+  private static void sink(Object sink, Shape shape, ValueWriter to) {
+    to.begin(shape.simpleName).text("class", shape.fullName);
+    if (shape.simpleName.equals("FileStreamSink")) {
+      to.field("path", SparkCompat.field(sink, "path"))
+          .text("format", formatOf(SparkCompat.field(sink, "fileFormat")));
+    }
+    to.end();
   }
 
   private static void v2Table(Object table, Shape shape, ValueWriter to) {

@@ -32,6 +32,14 @@ final class Execution {
   Throwable failure;
   String failureText;
 
+  /** What its own tasks wrote, as far as they counted it. */
+  long rowsWritten;
+
+  long bytesWritten;
+
+  /** The same of rows, with those of the executions inside this one. */
+  long rowsInside;
+
   Execution(long id) {
     this.id = id;
     this.rootId = id;
@@ -56,6 +64,7 @@ final class Execution {
     } else {
       to.append("null");
     }
+    Json.field(to, "jobGroup", redactor.message(Limits.cut(jobGroup, Limits.LITERAL)));
     Json.key(to, "stars").append(stars);
     Json.field(to, "mode", mode);
     Json.key(to, "jobTags").append('[');
@@ -69,11 +78,15 @@ final class Execution {
     if (endTime != null && tableChanges != null) {
       Json.key(to, "tableChanges");
       tableChanges.write(to);
+      Json.key(to, "written").append('{');
+      Json.field(to, "rows", rowsWritten);
+      Json.field(to, "bytes", bytesWritten);
+      to.append('}');
     }
     to.append('}');
   }
 
-  private boolean failed() {
+  boolean failed() {
     return failure != null || failureText != null && !failureText.isEmpty();
   }
 }

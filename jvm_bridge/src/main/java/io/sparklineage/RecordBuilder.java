@@ -60,12 +60,15 @@ final class RecordBuilder {
     Json.key(out, "session").append(SessionFacts.withClient(execution.sessionJson, client));
     PlanEncoder encoder = new PlanEncoder(limits, app.redactor, out.length() + HEAD_BYTES);
     String first = analyzed == null ? "null" : encode(encoder, analyzed, "analyzed");
-    String scans = query != null && wanted == Plans.END ? scans(encoder, query) : NO_SCANS;
+    String scans = query != null && wanted == Plans.END ? scans(encoder, query, execution) : NO_SCANS;
     String second = "null";
     // What cannot hold the analyzed plan is not filled with the one that says less.
     if (query != null && wanted != Plans.START && !first.equals("null")) {
       LogicalPlan optimized = plan(query, "optimization", wanted);
       second = optimized == null ? "null" : encode(encoder, optimized, "optimized");
+    }
+    if (encoder.writer().undescribed() != null) {
+      truncate(encoder.writer().undescribed());
     }
     encoder.writeTables(out);
     Json.key(out, "plans").append("{\"analyzed\":").append(first);
@@ -197,10 +200,10 @@ final class RecordBuilder {
     return "null";
   }
 
-  private String scans(PlanEncoder encoder, QueryExecution query) {
+  private String scans(PlanEncoder encoder, QueryExecution query, Execution execution) {
     try {
       if (SparkCompat.finished(query, "planning")) {
-        String scans = new ScanFacts(encoder).json(query.executedPlan());
+        String scans = new ScanFacts(encoder, execution, app.id).json(query.executedPlan());
         encoder.reserve(scans.length());
         return scans;
       }

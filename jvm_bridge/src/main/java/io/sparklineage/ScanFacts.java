@@ -37,12 +37,16 @@ final class ScanFacts {
   private static final String[] TARGETS = {"catalogTable", "table", "tableDesc", "outputPath"};
 
   private final PlanEncoder encoder;
+  private final Execution execution;
+  private final String applicationId;
   private final StringBuilder scans = new StringBuilder();
   private final StringBuilder writes = new StringBuilder();
   private int scanCount;
 
-  ScanFacts(PlanEncoder encoder) {
+  ScanFacts(PlanEncoder encoder, Execution execution, String applicationId) {
     this.encoder = encoder;
+    this.execution = execution;
+    this.applicationId = applicationId;
   }
 
   /** The members {@code scans} and {@code writes}. */
@@ -82,7 +86,15 @@ final class ScanFacts {
 
   private void write(Object node, Shape shape) {
     Map<String, Long> metrics = metrics(node);
-    if (metrics.isEmpty()) {
+    Long rows = CommitFacts.rows(node);
+    if (rows != null) {
+      metrics.putIfAbsent("numOutputRows", rows);
+    }
+    String version =
+        execution.endTime == null || execution.failed()
+            ? null
+            : CommitFacts.version(node, metrics, execution, applicationId);
+    if (metrics.isEmpty() && version == null) {
       return;
     }
     Object command = SparkCompat.call(node, "cmd");
@@ -90,6 +102,7 @@ final class ScanFacts {
     Json.field(writes, "class", command == null ? shape.simpleName : Shape.of(command).simpleName);
     Json.numbers(writes, "metrics", metrics);
     Json.key(writes, "target").append(target(command));
+    Json.field(writes, "version", version);
     writes.append('}');
   }
 

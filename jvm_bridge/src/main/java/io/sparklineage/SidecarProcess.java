@@ -61,7 +61,7 @@ final class SidecarProcess {
                   new BufferedReader(
                       new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
                 for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                  Log.warn(line);
+                  log(line);
                 }
               } catch (IOException e) {
                 // It has ended.
@@ -70,6 +70,24 @@ final class SidecarProcess {
             "spark-lineage-agent-output");
     pump.setDaemon(true);
     pump.start();
+  }
+
+  /** A line of the agent's logging begins with its level; any other is a warning. */
+  private static void log(String line) {
+    int cut = line.indexOf(" spark_lineage: ");
+    String level = cut < 0 ? "" : line.substring(0, cut);
+    switch (level) {
+      case "DEBUG":
+      case "INFO":
+        Log.info(line.substring(cut + 1));
+        return;
+      case "WARNING":
+      case "ERROR":
+        Log.warn(line.substring(cut + 1));
+        return;
+      default:
+        Log.warn(line);
+    }
   }
 
   private static long ownPid() {

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 
 /**
@@ -20,6 +21,8 @@ final class ValueWriter {
     int reference(Object tree);
   }
 
+  private static final Pattern QUERY = Pattern.compile("(?i)[\\s(]*(?:SELECT|WITH)\\s");
+
   final StringBuilder out = new StringBuilder(4096);
   final Redactor redactor;
   private final References references;
@@ -28,6 +31,7 @@ final class ValueWriter {
   private final Map<Object, Integer> types = new IdentityHashMap<>();
   private final Map<Object, Integer> constants = new IdentityHashMap<>();
   private long stringBytes;
+  private String undescribed;
 
   ValueWriter(Redactor redactor, References references) {
     this.redactor = redactor;
@@ -227,6 +231,19 @@ final class ValueWriter {
     }
   }
 
+  /** Notes an object that could not be described; the first of them is told. */
+  void undescribed(Shape shape, Throwable e) {
+    Log.debug("spark_lineage: not described: " + shape.fullName, e);
+    if (undescribed == null) {
+      undescribed = shape.simpleName + " not described: " + e.getClass().getName();
+    }
+  }
+
+  /** What {@link #undescribed(Shape, Throwable)} has noted, or null. */
+  String undescribed() {
+    return undescribed;
+  }
+
   void opaque(Shape shape) {
     out.append("{\"c\":");
     string(shape.simpleName);
@@ -312,6 +329,8 @@ final class ValueWriter {
       out.append(',');
       if (key instanceof String && isText(value) && redactor.isSecret((String) key)) {
         string(Redactor.MASK);
+      } else if (isStatement(key, value)) {
+        statement((String) value);
       } else {
         value(value, depth + 1);
       }
@@ -319,6 +338,13 @@ final class ValueWriter {
     }
     cut(first, entries.left);
     out.append("]}");
+  }
+
+  /** Whether an option of a connector is a query: only then a comparison in it is no secret. */
+  private static boolean isStatement(Object key, Object value) {
+    return value instanceof String
+        && ("query".equals(key) || "dbtable".equals(key))
+        && QUERY.matcher((String) value).lookingAt();
   }
 
   private void array(Object array, Shape shape, int depth) {
@@ -363,9 +389,14 @@ final class ValueWriter {
   /** A statement, or a part of one: redacted as such, capped, or null. */
   ValueWriter statement(String key, String sql) {
     Json.key(out, key);
+    statement(sql);
+    return this;
+  }
+
+  private void statement(String sql) {
     if (sql == null) {
       out.append("null");
-      return this;
+      return;
     }
     String clean = Limits.cut(redactor.sql(Limits.cut(sql, Limits.TEXT + Limits.MARGIN)), Limits.TEXT);
     // Under the same text stands what is left of it when it is no statement.
@@ -376,7 +407,6 @@ final class ValueWriter {
       stringBytes += cost(clean);
     }
     out.append(-1 - same);
-    return this;
   }
 
   ValueWriter field(String key, Object value) {

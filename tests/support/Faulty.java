@@ -1,5 +1,9 @@
-import org.apache.spark.sql.SQLContext;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.SQLContext;
 import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.RelationProvider;
 import org.apache.spark.sql.sources.TableScan;
@@ -36,7 +40,9 @@ public final class Faulty implements RelationProvider {
 
     @Override
     public RDD<Row> buildScan() {
-      return context.range(3).toDF().rdd();
+      // Rows of their own: made by a query they would be captured, and well, by another record.
+      List<Row> rows = Arrays.asList(RowFactory.create(0L), RowFactory.create(1L));
+      return new JavaSparkContext(context.sparkContext()).parallelize(rows, 1).rdd();
     }
 
     @Override
