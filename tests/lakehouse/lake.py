@@ -110,6 +110,8 @@ def run(jobs: Jobs, found: list[Path], steps: list[dict[str, Any]], conf: dict[s
     settings: dict[str, str | None] = {
         "spark.driver.memory": "1g",
         "spark.sql.session.timeZone": "UTC",
+        # Else what lists files of a whole table does so in 10,000 tasks.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
         **conf,
     }
     finished = jobs.submit(Path(script), conf=settings, timeout=840, jars=found)
