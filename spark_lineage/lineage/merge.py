@@ -117,8 +117,35 @@ def _outputs(lineages: Iterable[Lineage]) -> list[Output]:
                 merged.append(output)
             else:
                 merged[place] = _both(merged[place], output)
+    merged = _located(merged)
     # The rows that an inner execution collects are no result where the action writes.
     return merged or ([result] if result else [])
+
+
+def _located(outputs: list[Output]) -> list[Output]:
+    """Outputs of an action, where a table that it makes lies where its write went to.
+
+    The plan of a CREATE TABLE AS without a LOCATION does not tell the table's place: the
+    database has it. Only the execution inside does, by a path that ends in the table's name.
+    """
+    if len(outputs) != 2:
+        return outputs
+    table, place = outputs
+    made, found = table.dataset, place.dataset
+    if made is None or found is None or not made.facts.get("guessed") or found.symlinks:
+        return outputs
+    ends = made.name.replace("/", ".").rsplit(".", 1)[-1]
+    if found.name.rsplit("/", 1)[-1].lower() != ends.lower():
+        return outputs
+    if made.facts["guessed"] == "path":
+        tables = [link for link in made.symlinks if link[2] == "TABLE"]
+        links = tables or [(made.namespace, made.name, "TABLE")]
+        made = replace(made, namespace=found.namespace, name=found.name, symlinks=tuple(links))
+    else:
+        others = [link for link in made.symlinks if link[2] != "LOCATION"]
+        links = [(found.namespace, found.name, "LOCATION"), *others]
+        made = replace(made, symlinks=tuple(links))
+    return [_both(replace(table, dataset=made), place)]
 
 
 def _identities(output: Output) -> set[tuple[str, str]]:

@@ -91,8 +91,8 @@ def _job(jobs: Jobs, conf: dict[str, str | None]) -> Left:
     assert b"done" in done.stdout
     import json
 
-    left.events = server.taken
-    left.ways["events"] = json.dumps(server.taken).encode()
+    left.events = server.taken()
+    left.ways["events"] = json.dumps(server.taken()).encode()
     ours = [line for line in done.stderr.splitlines() if b"spark_lineage" in line.lower()]
     left.ways["log"] = b"\n".join(ours)
     for path in jobs.spool.glob("*"):

@@ -132,7 +132,7 @@ class Naming:
             place = None
         elif place is None and kind != "VIEW":
             place = self.tables.default_location(database, table)
-            facts["guessed"] = True
+            facts["guessed"] = self.tables.guessed()
         found = self.tables.session_table(database, table, schema, place, facts)
         links = tuple((each.namespace, each.name, "TABLE") for each in behind or ())
         return replace(found, symlinks=(*found.symlinks, *links))
@@ -410,7 +410,7 @@ class Naming:
         if catalog in (None, SESSION_CATALOG):
             database = ".".join(parts[:-1]) or self._database()
             place = self._property(table, "location")
-            facts = {} if place else {"guessed": True}
+            facts = {} if place else {"guessed": self.tables.guessed()}
             place = place or self.tables.default_location(database, parts[-1])
             return self._told(self.tables.session_table(database, parts[-1], schema, place, facts))
         return self.table_of(catalog or "", parts, schema, self._property(table, "location"))

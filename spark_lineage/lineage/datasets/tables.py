@@ -81,6 +81,7 @@ class Tables:
         facts: Mapping[str, Any] | None = None,
     ) -> Dataset:
         """A table of the session's catalog; ``place`` is its URI-encoded location."""
+        database, table = self.stored(database), self.stored(table)
         name = f"table/{database}/{table}" if self.glue else f"{database}.{table}"
         known = {**self.session_facts(), **(facts or {})}
         return self.named(self.namespace(), name, schema, place, known)
@@ -105,12 +106,31 @@ class Tables:
             catalog["warehouseUri"] = location(self.warehouse)
         return {"catalog": catalog}
 
+    def stored(self, name: str) -> str:
+        """A name as the session's catalog has it: in small letters, as a metastore always does.
+
+        Spark's own catalog keeps it as written where names are case-sensitive
+        (``SessionCatalog.formatTableName``).
+        """
+        own = self.conf.get("spark.sql.catalogImplementation") != "hive"
+        sensitive = self.conf.get("spark.sql.caseSensitive", "false").lower() == "true"
+        return name if own and sensitive else name.lower()
+
     def default_location(self, database: str, table: str) -> str | None:
-        """Where the session's catalog puts a table that has no location of its own."""
-        if not self.warehouse:
+        """Where the session's catalog puts a table that has no location of its own.
+
+        None where a metastore that others share has the database: it knows the database's
+        location, which need not lie in this session's warehouse.
+        """
+        database, table = self.stored(database), self.stored(table)
+        if not self.warehouse or self.metastore or self.glue:
             return None
         folder = "" if database == "default" else f"/{database}.db"
         return f"{self.warehouse.rstrip('/')}{folder}/{table}"
+
+    def guessed(self) -> str:
+        """Which name a table has whose place is not known: its ``path`` or the ``table``'s."""
+        return "path" if self.by_path else "table"
 
     # -- any catalog --------------------------------------------------------
 

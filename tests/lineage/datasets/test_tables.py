@@ -26,8 +26,8 @@ def table(conf: dict[str, str], chosen: LineageOptions | None = None, **describe
     made = Made(conf)
     known = {
         "catalog": "spark_catalog",
-        "database": "Shop",
-        "table": "Orders",
+        "database": "shop",
+        "table": "orders",
         "tableType": "MANAGED",
         "provider": "parquet",
         "location": "s3a://lake/a%20b/",
@@ -54,7 +54,7 @@ def table(conf: dict[str, str], chosen: LineageOptions | None = None, **describe
             None,
             "hive",
         ),
-        (GLUE, "arn:aws:glue:eu-west-1:123456789012", "table/Shop/Orders", "glue"),
+        (GLUE, "arn:aws:glue:eu-west-1:123456789012", "table/shop/orders", "glue"),
         ({**GLUE, "aws.region": ""}, "file:/wh", None, "hive"),
         ({}, "file:/wh", None, "in-memory"),
         (
@@ -73,13 +73,29 @@ def test_a_table_goes_by_its_metastore(
 ) -> None:
     hive = {"spark.sql.catalogImplementation": "hive"} if conf else {}
     found = table({**WAREHOUSE, **hive, **conf})
-    assert (found.namespace, found.name) == (namespace, name or "Shop.Orders")
+    assert (found.namespace, found.name) == (namespace, name or "shop.orders")
     assert found.symlinks == (("s3://lake", "a b", "LOCATION"),)
     assert found.facts["catalog"]["type"] == kind
     assert found.facts["catalog"]["name"] == "spark_catalog"
     assert found.facts["catalog"]["warehouseUri"] == "file:/wh"
     assert found.facts["storage"] == {"storageLayer": "files", "fileFormat": "parquet"}
     assert found.facts["datasetType"] == {"datasetType": "TABLE", "subType": "MANAGED"}
+
+
+@pytest.mark.parametrize(
+    ("conf", "name"),
+    [
+        ({}, "shop.orders"),
+        ({"spark.sql.caseSensitive": "true"}, "Shop.Orders"),
+        (
+            {"spark.sql.caseSensitive": "true", "spark.sql.catalogImplementation": "hive"},
+            "shop.orders",
+        ),
+    ],
+)
+def test_a_name_is_as_the_catalog_keeps_it(conf: dict[str, str], name: str) -> None:
+    found = table({**WAREHOUSE, **conf}, database="Shop", table="Orders")
+    assert found.name == name
 
 
 def test_an_embedded_metastore_is_told_without_its_password() -> None:
@@ -97,10 +113,10 @@ def test_an_embedded_metastore_is_told_without_its_password() -> None:
 def test_the_names_of_glue_and_hive_are_those_of_openlineage() -> None:
     from openlineage.client.naming import dataset as ol
 
-    glue = ol.AWSGlue("eu-west-1", "123456789012", "Shop", "Orders")
+    glue = ol.AWSGlue("eu-west-1", "123456789012", "shop", "orders")
     found = table({**WAREHOUSE, **GLUE})
     assert (found.namespace, found.name) == (glue.get_namespace(), glue.get_name())
-    hive = ol.Hive("ms", "9083", "Shop", "Orders")
+    hive = ol.Hive("ms", "9083", "shop", "orders")
     found = table({"hive.metastore.uris": "thrift://ms:9083"})
     assert (found.namespace, found.name) == (hive.get_namespace(), hive.get_name())
 
@@ -108,7 +124,7 @@ def test_the_names_of_glue_and_hive_are_those_of_openlineage() -> None:
 def test_identity_by_path_turns_names_round() -> None:
     found = table(WAREHOUSE, LineageOptions(dataset_identity="path"))
     assert (found.namespace, found.name) == ("s3://lake", "a b")
-    assert found.symlinks == (("file:/wh", "Shop.Orders", "TABLE"),)
+    assert found.symlinks == (("file:/wh", "shop.orders", "TABLE"),)
     assert found.facts["dataSource"] == {"name": "s3://lake", "uri": "s3://lake"}
 
 
@@ -119,7 +135,7 @@ def test_a_table_over_a_connector_points_there() -> None:
         location="file:/wh/orders",
         options={"url": "jdbc:mysql://u:s3cret@h/shop", "dbtable": "orders"},
     )
-    assert (found.namespace, found.name) == ("file:/wh", "Shop.Orders")
+    assert (found.namespace, found.name) == ("file:/wh", "shop.orders")
     assert found.symlinks == (("mysql://h:3306", "shop.orders", "TABLE"),)
 
 
