@@ -13,6 +13,7 @@ import pytest
 from spark_lineage.agent import guard
 from tests.support import jvm
 from tests.support.jobs import Jobs
+from tests.support.metastore import running_metastore
 from tests.support.parts import missing
 
 SPARK_FIXTURES = {"spark", "spark_session", "jobs", "module_jobs"}
@@ -88,3 +89,10 @@ def jobs(tmp_path: Path) -> Jobs:
 def module_jobs(tmp_path_factory: pytest.TempPathFactory) -> Jobs:
     """The same, for several tests of one job."""
     return _jobs(tmp_path_factory.mktemp("jobs"))
+
+
+@pytest.fixture(scope="module")
+def metastore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """A Hive metastore's address, and the location of its default database."""
+    with running_metastore(tmp_path_factory.mktemp("metastore")) as found:
+        yield found

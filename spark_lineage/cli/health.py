@@ -19,6 +19,8 @@ _POINTS = (
     "unexplained_columns", "unknown_nodes", "dropped", "agent_failures", "quarantined",
     "failed_checks", "conflicts", "stale_edges",
 )  # fmt: skip
+# Of these 0 is no good news, or none at all.
+_ALWAYS = frozenset({"from", "runs", "outputs", "coverage"})
 
 
 def command(
@@ -62,10 +64,10 @@ def command(
 def _telling(
     keys: Sequence[str], rows: list[dict[str, Any]], form: options.Form
 ) -> tuple[list[str], str]:
-    """The keys that are not 0 everywhere, and a note of the others: a screen is narrow."""
+    """The keys but of faults that there are none of, and a note of those: a screen is narrow."""
     if form != "table" or not rows:
         return list(keys), ""
-    kept = [key for key in keys if any(row.get(key) for row in rows)]
+    kept = [key for key in keys if key in _ALWAYS or any(row.get(key) for row in rows)]
     quiet = [_word(key) for key in keys if key not in kept]
     return kept, f"0 everywhere: {', '.join(quiet)}" if quiet else ""
 

@@ -155,6 +155,10 @@ def test_health_on_a_screen_names_what_is_0_everywhere_below(run: Run, asked: st
     assert "dropped" not in head
     assert "dropped" in notes
     assert "failures" not in notes.replace("agent failures", "")
+    # That nothing has lineage is no good news: it stays in sight.
+    quiet = ("--since", "2025-01-01T00:00:00Z", "--until", "2025-01-02T00:00:00Z")
+    seen = run("health", *quiet, "--trend", "day", "--url", asked).out.splitlines()
+    assert seen[1].split() == ["from", "runs", "outputs", "coverage"]
     # Names stay whole.
     assert any(line.split()[0] == "make_copy" for line in out.splitlines() if line.strip())
 

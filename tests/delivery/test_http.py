@@ -21,6 +21,7 @@ from spark_lineage.delivery.worker import Worker
 from spark_lineage.errors import RejectedError, RetriableError
 from tests.delivery.conftest import reply
 from tests.delivery.doubles import event
+from tests.support.ports import free_port
 
 PATH = "/api/v1/lineage"
 SECRET = "s3cr3t-w0rd"
@@ -124,10 +125,7 @@ def test_redirects_are_not_followed(http_target, transport, status):
 
 
 def test_nobody_listens():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    transport = HttpTransport(f"http://127.0.0.1:{port}{PATH}", timeout=5.0)
+    transport = HttpTransport(f"http://127.0.0.1:{free_port()}{PATH}", timeout=5.0)
     with pytest.raises(RetriableError, match="Connection refused"):
         transport.send(event(1))
     transport.close()
@@ -244,10 +242,7 @@ def test_credentials_of_the_url_are_sent_but_never_shown(http_target, tmp_path, 
     transport.close()
 
     caplog.clear()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    dead = HttpTransport(f"http://ann:{SECRET}@127.0.0.1:{port}/x?key={SECRET}")
+    dead = HttpTransport(f"http://ann:{SECRET}@127.0.0.1:{free_port()}/x?key={SECRET}")
     worker = Worker(Spool(tmp_path, "app"), dead)
     worker._spool.put([event(1)])
     worker.close(0.3)

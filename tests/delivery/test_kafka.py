@@ -17,7 +17,8 @@ from spark_lineage.delivery.transports.kafka import KafkaTransport, key_of
 from spark_lineage.errors import ConfigError, RetriableError
 from tests.conftest import missing
 from tests.delivery.doubles import event
-from tests.delivery.kafka.broker import Broker, free_port
+from tests.delivery.kafka.broker import Broker
+from tests.support.ports import free_port
 from tests.support.python import run_python
 
 SECRET = "s3cr3t-w0rd"

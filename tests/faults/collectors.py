@@ -18,6 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Protocol
 
+from tests.support.ports import free_port
+
 Event = dict[str, Any]
 
 HOLE_SECONDS = 30.0
@@ -162,9 +164,7 @@ class Ours:
     """Our own collector as a process, with SQLite in ``folder``; away until it is started."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
+        self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self._db = folder / "collector.db"
         self._process: subprocess.Popen[bytes] | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from tests.lakehouse.lake import DELTA, ICEBERG, released
 from tests.support.jobs import Finished, Jobs
-from tests.support.metastore import metastore
 
 JOB = """
 from pyspark.sql import SparkSession
@@ -28,15 +26,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    released(DELTA)
-    with metastore(tmp_path_factory.mktemp("metastore")) as found:
-        yield found
+def both_jars() -> list[Path]:
+    return [*released(DELTA), *released(ICEBERG)]
 
 
 @pytest.fixture(scope="module")
-def told(shared: tuple[str, Path], module_jobs: Jobs) -> Finished:
-    uri = f"thrift://{shared[0]}"
+def told(both_jars: list[Path], metastore: tuple[str, Path], module_jobs: Jobs) -> Finished:
+    uri = f"thrift://{metastore[0]}"
     finished = module_jobs.submit(
         module_jobs.script(JOB),
         {
@@ -54,7 +50,7 @@ def told(shared: tuple[str, Path], module_jobs: Jobs) -> Finished:
             "spark.sql.catalog.ih.uri": uri,
         },
         timeout=500,
-        jars=[*released(DELTA), *released(ICEBERG)],
+        jars=both_jars,
     )
     assert finished.code == 0, (finished.stdout + finished.stderr)[-3000:]
     return finished
@@ -74,10 +70,10 @@ def _named(datasets: list[dict[str, Any]]) -> list[tuple[str, str, list[str]]]:
 
 
 def test_each_table_has_one_name_and_its_place(
-    told: Finished, shared: tuple[str, Path], module_jobs: Jobs
+    told: Finished, metastore: tuple[str, Path], module_jobs: Jobs
 ) -> None:
-    hive = f"hive://{shared[0]}"
-    numbers = (hive, "default.numbers", [f"{shared[1]}/numbers"])
+    hive = f"hive://{metastore[0]}"
+    numbers = (hive, "default.numbers", [f"{metastore[1]}/numbers"])
     # Iceberg's catalog makes a namespace in the warehouse of the session.
     doubled = (hive, "db.doubled", [f"{module_jobs.folder}/warehouse/db.db/doubled"])
     ends = _ends(told)

@@ -6,7 +6,6 @@ import atexit
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,14 +16,6 @@ from pathlib import Path
 START_SECONDS = 240.0
 END_SECONDS = 240.0
 POLL_SECONDS = 0.1
-
-
-def free_port() -> int:
-    """A port of the loopback that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 # Ends the groups it was told of, and not told the end of, once this process is gone.

@@ -8,7 +8,8 @@ import pytest
 
 from tests.places import told
 from tests.places.place import Place
-from tests.places.running import Running, free_port
+from tests.places.running import Running
+from tests.support.ports import free_port
 
 pytestmark = pytest.mark.places
 

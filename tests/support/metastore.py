@@ -8,10 +8,11 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.jobs import spark_home
+from tests.support.ports import free_port
 
 SITE = """
 <configuration>
@@ -34,19 +35,13 @@ rootLogger.appenderRef.console.ref = console
 SELECTOR = "org.apache.logging.log4j.core.selector.ClassLoaderContextSelector"
 
 
-def _free_port() -> int:
-    with closing(socket.socket()) as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 @contextmanager
-def metastore(home: Path) -> Iterator[tuple[str, Path]]:
+def running_metastore(home: Path) -> Iterator[tuple[str, Path]]:
     """Its address, and the location of its default database; all it writes is in ``home``."""
     (home / "hive-site.xml").write_text(SITE.format(warehouse=home / "warehouse"))
     (home / "hive-log4j2.properties").write_text(LOG)
     java = os.path.join(os.environ["JAVA_HOME"], "bin/java") if "JAVA_HOME" in os.environ else None
-    port, log = _free_port(), (home / "log").open("w+")
+    port, log = free_port(), (home / "log").open("w+")
     server = subprocess.Popen(
         [
             java or shutil.which("java") or "java",

@@ -48,13 +48,23 @@ class Tables:
         hive = conf.get("spark.sql.catalogImplementation") != "in-memory"
         self.metastore = self._first(_METASTORE) if hive else None
         self.glue = self._glue() if hive else None
+        self._is_shared = hive and self._shares()
 
     def _first(self, keys: tuple[str, ...]) -> str | None:
         return next((self.conf[key] for key in keys if self.conf.get(key)), None)
 
+    def _shares(self) -> bool:
+        """Whether others have the same catalog: all but a metastore that is in the driver."""
+        database = self._first(_JDO)
+        embedded = not database or database.startswith("jdbc:derby:")
+        return bool(self.metastore or self._factory()) or not embedded
+
+    def _factory(self) -> str | None:
+        return self._first((_FACTORY, "spark.hadoop." + _FACTORY, "spark." + _FACTORY))
+
     def _glue(self) -> str | None:
         """Glue's ARN where it is the metastore, and region and account are known."""
-        factory = self._first((_FACTORY, "spark.hadoop." + _FACTORY, "spark." + _FACTORY))
+        factory = self._factory()
         if not factory or "glue" not in factory.lower():
             return None
         account, region = self._first(_GLUE_ACCOUNT), self._first(_GLUE_REGION)
@@ -119,11 +129,11 @@ class Tables:
     def default_location(self, database: str, table: str) -> str | None:
         """Where the session's catalog puts a table that has no location of its own.
 
-        None where a metastore that others share has the database: it knows the database's
-        location, which need not lie in this session's warehouse.
+        None where others share the catalog: it knows the database's location, which need not
+        lie in this session's warehouse.
         """
         database, table = self.stored(database), self.stored(table)
-        if not self.warehouse or self.metastore or self.glue:
+        if not self.warehouse or self._is_shared:
             return None
         folder = "" if database == "default" else f"/{database}.db"
         return f"{self.warehouse.rstrip('/')}{folder}/{table}"

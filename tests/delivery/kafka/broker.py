@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.support.maven import jars
 from tests.support.parts import missing
+from tests.support.ports import free_port
 
 CLUSTER = "AAAAAAAAAAAAAAAAAAAAAA"
 HEAP = ["-Xmx256m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
@@ -23,13 +24,6 @@ def class_path() -> str:
     if shutil.which("java") is None:
         missing("java")
     return os.pathsep.join(map(str, jars("org.apache.kafka:kafka_2.13:3.9.1")))
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Broker:

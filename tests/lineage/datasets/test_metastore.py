@@ -5,14 +5,12 @@ Its warehouse is not the one that the job has for its own, as where Hive made th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.jobs import Finished, Jobs
-from tests.support.metastore import metastore
 
 # Tables by names of other cases: the catalog has them in small letters.
 JOB = """
@@ -30,16 +28,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    with metastore(tmp_path_factory.mktemp("metastore")) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def told(shared: tuple[str, Path], module_jobs: Jobs) -> Finished:
+def told(metastore: tuple[str, Path], module_jobs: Jobs) -> Finished:
     finished = module_jobs.submit(
         module_jobs.script(JOB),
-        {"spark.hadoop.hive.metastore.uris": f"thrift://{shared[0]}"},
+        {"spark.hadoop.hive.metastore.uris": f"thrift://{metastore[0]}"},
     )
     assert finished.code == 0, finished.stderr[-3000:]
     return finished
@@ -55,9 +47,9 @@ def _place(dataset: dict[str, Any]) -> str | None:
 
 
 def test_tables_have_the_metastores_names_and_places(
-    told: Finished, shared: tuple[str, Path], module_jobs: Jobs
+    told: Finished, metastore: tuple[str, Path], module_jobs: Jobs
 ) -> None:
-    address, warehouse = shared
+    address, warehouse = metastore
     found = {
         job: [(d["namespace"], d["name"], _place(d)) for d in (*event["inputs"], *event["outputs"])]
         for job, event in _ends(told).items()
@@ -75,10 +67,10 @@ def test_tables_have_the_metastores_names_and_places(
     assert found["apart.last"] == [kept, last]
 
 
-def test_the_catalog_is_told(told: Finished, shared: tuple[str, Path]) -> None:
+def test_the_catalog_is_told(told: Finished, metastore: tuple[str, Path]) -> None:
     (output,) = _ends(told)["default.kept"]["outputs"]
     catalog = output["facets"]["catalog"]
-    assert (catalog["type"], catalog["metadataUri"]) == ("hive", f"thrift://{shared[0]}")
+    assert (catalog["type"], catalog["metadataUri"]) == ("hive", f"thrift://{metastore[0]}")
 
 
 def test_columns_go_through(told: Finished) -> None:

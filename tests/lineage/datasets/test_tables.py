@@ -98,6 +98,30 @@ def test_a_name_is_as_the_catalog_keeps_it(conf: dict[str, str], name: str) -> N
     assert found.name == name
 
 
+HIVE = {**WAREHOUSE, "spark.sql.catalogImplementation": "hive"}
+JDO = "spark.hadoop.javax.jdo.option.ConnectionURL"
+
+
+@pytest.mark.parametrize(
+    ("conf", "place"),
+    [
+        (WAREHOUSE, "/wh/shop.db/orders"),
+        (HIVE, "/wh/shop.db/orders"),
+        ({**HIVE, JDO: "jdbc:derby:memory:m"}, "/wh/shop.db/orders"),
+        ({**HIVE, JDO: "jdbc:mysql://db/hive"}, None),
+        ({**HIVE, "hive.metastore.uris": "thrift://ms:9083"}, None),
+        ({**HIVE, **GLUE}, None),
+        ({**HIVE, **GLUE, "aws.region": ""}, None),
+        ({**WAREHOUSE, JDO: "jdbc:mysql://db/hive"}, "/wh/shop.db/orders"),
+    ],
+)
+def test_a_place_is_guessed_only_where_no_other_can_have_chosen_it(
+    conf: dict[str, str], place: str | None
+) -> None:
+    found = table({"spark.sql.catalogImplementation": "in-memory", **conf}, location=None)
+    assert [name for _, name, kind in found.symlinks if kind == "LOCATION"] == [place] * bool(place)
+
+
 def test_an_embedded_metastore_is_told_without_its_password() -> None:
     found = table(
         {
