@@ -1,7 +1,6 @@
 package io.sparklineage;
 
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
@@ -29,7 +28,6 @@ final class Capture {
 
   /** So many failures one after the other, and nothing is captured any more. */
   private static final int MOST_FAILURES = 5;
-  private static final int MOST_RUNNING = 10_000;
   private static final String BUS_QUEUE = "spark-lineage";
   private static final String PROPERTY = "io.sparklineage.capture.";
 
@@ -40,15 +38,7 @@ final class Capture {
   final RecordQueue queue;
   private final CaptureListener listener = new CaptureListener(this);
   private final Set<Object> holders = new HashSet<>();
-  private final Map<Long, Execution> running =
-      new LinkedHashMap<Long, Execution>() {
-        private static final long serialVersionUID = 1L;
-
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<Long, Execution> eldest) {
-          return size() > MOST_RUNNING;
-        }
-      };
+  private final Map<Long, Execution> running = new Bounded<>();
   private final Clients clients = new Clients();
   private final StageOutputs outputs = new StageOutputs(running);
   private final RddJobs jobs;

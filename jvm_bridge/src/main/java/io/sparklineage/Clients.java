@@ -1,7 +1,6 @@
 package io.sparklineage;
 
 import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Properties;
 
@@ -12,7 +11,6 @@ import java.util.Properties;
  */
 final class Clients {
 
-  private static final int BOUND = 10_000;
   private static final String CONNECT = "Spark Connect";
 
   /** A client of a server; each part may be null. */
@@ -25,15 +23,6 @@ final class Clients {
       this.address = address;
       this.user = user;
       this.statement = statement;
-    }
-  }
-
-  private static final class Bounded<V> extends LinkedHashMap<String, V> {
-    private static final long serialVersionUID = 1L;
-
-    @Override
-    protected boolean removeEldestEntry(Map.Entry<String, V> eldest) {
-      return size() > BOUND;
     }
   }
 

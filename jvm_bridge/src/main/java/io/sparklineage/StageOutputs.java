@@ -1,6 +1,5 @@
 package io.sparklineage;
 
-import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.executor.OutputMetrics;
 import org.apache.spark.executor.TaskMetrics;
@@ -13,19 +12,10 @@ import org.apache.spark.scheduler.StageInfo;
  */
 final class StageOutputs {
 
-  private static final int MOST_STAGES = 10_000;
   private static final String EXECUTION_ID = "spark.sql.execution.id";
 
   private final Map<Long, Execution> running;
-  private final Map<Integer, Long> executions =
-      new LinkedHashMap<Integer, Long>() {
-        private static final long serialVersionUID = 1L;
-
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<Integer, Long> eldest) {
-          return size() > MOST_STAGES;
-        }
-      };
+  private final Map<Integer, Long> executions = new Bounded<>();
 
   /** {@code running}: the executions that run now, by their id. */
   StageOutputs(Map<Long, Execution> running) {
