@@ -129,14 +129,13 @@ class Tables:
     def default_location(self, database: str, table: str) -> str | None:
         """Where the session's catalog puts a table that has no location of its own.
 
-        None where others share the catalog: it knows the database's location, which need not
-        lie in this session's warehouse.
+        Known of the database ``default`` alone, which lies in the warehouse: any other may have
+        been made with a location of its own. None also where others share the catalog, as theirs
+        need not lie in this session's warehouse.
         """
-        database, table = self.stored(database), self.stored(table)
-        if not self.warehouse or self._is_shared:
+        if not self.warehouse or self._is_shared or self.stored(database) != "default":
             return None
-        folder = "" if database == "default" else f"/{database}.db"
-        return f"{self.warehouse.rstrip('/')}{folder}/{table}"
+        return f"{self.warehouse.rstrip('/')}/{self.stored(table)}"
 
     def guessed(self) -> str:
         """Which name a table has whose place is not known: its ``path`` or the ``table``'s."""

@@ -105,21 +105,25 @@ JDO = "spark.hadoop.javax.jdo.option.ConnectionURL"
 @pytest.mark.parametrize(
     ("conf", "place"),
     [
-        (WAREHOUSE, "/wh/shop.db/orders"),
-        (HIVE, "/wh/shop.db/orders"),
-        ({**HIVE, JDO: "jdbc:derby:memory:m"}, "/wh/shop.db/orders"),
+        (WAREHOUSE, "/wh/orders"),
+        (HIVE, "/wh/orders"),
+        ({**HIVE, JDO: "jdbc:derby:memory:m"}, "/wh/orders"),
         ({**HIVE, JDO: "jdbc:mysql://db/hive"}, None),
         ({**HIVE, "hive.metastore.uris": "thrift://ms:9083"}, None),
         ({**HIVE, **GLUE}, None),
         ({**HIVE, **GLUE, "aws.region": ""}, None),
-        ({**WAREHOUSE, JDO: "jdbc:mysql://db/hive"}, "/wh/shop.db/orders"),
+        ({**WAREHOUSE, JDO: "jdbc:mysql://db/hive"}, "/wh/orders"),
     ],
 )
 def test_a_place_is_guessed_only_where_no_other_can_have_chosen_it(
     conf: dict[str, str], place: str | None
 ) -> None:
-    found = table({"spark.sql.catalogImplementation": "in-memory", **conf}, location=None)
+    conf = {"spark.sql.catalogImplementation": "in-memory", **conf}
+    found = table(conf, location=None, database="default")
     assert [name for _, name, kind in found.symlinks if kind == "LOCATION"] == [place] * bool(place)
+    # A database may have been made with a location of its own.
+    found = table(conf, location=None, database="shop")
+    assert not [name for _, name, kind in found.symlinks if kind == "LOCATION"]
 
 
 def test_an_embedded_metastore_is_told_without_its_password() -> None:
