@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, FastAPI, Path, Request
 from fastapi.exceptions import RequestValidationError
@@ -36,6 +36,7 @@ from spark_lineage.errors import ConfigError, NotFoundError
 router = APIRouter()
 
 Number = Annotated[int, Path(ge=1, lt=1 << 62)]
+LINES: Final = frozenset({"application/x-ndjson", "application/jsonl", "application/x-jsonlines"})
 
 
 def _collector(request: Request) -> Collector:
@@ -85,11 +86,14 @@ async def take(request: Request) -> Response:
     """Take one OpenLineage event: RunEvent, JobEvent or DatasetEvent.
 
     201 when it is kept, also if it was here already; 422 with all faults, and
-    the body in quarantine, when it is malformed.
+    the body in quarantine, when it is malformed. A body whose content type says that
+    it has an event a line is a batch, and is answered like one.
     """
     refused: Exception | None = getattr(request.state, "refused", None)
     if refused is not None:
         raise refused
+    if _has_lines(request):
+        return JSONResponse(await take_batch(request))
     body = await _body(request)
     encoding = request.headers.get("content-encoding")
     await run_in_threadpool(_collector(request).take, body, encoding, _token(request))
@@ -105,11 +109,15 @@ async def take_batch(request: Request) -> dict[str, Any]:
     """
     body = await _body(request)
     encoding = request.headers.get("content-encoding")
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    lines = kind in ("application/x-ndjson", "application/jsonl", "application/x-jsonlines")
     return await run_in_threadpool(
-        _collector(request).take_batch, body, encoding, lines, _token(request)
+        _collector(request).take_batch, body, encoding, _has_lines(request), _token(request)
     )
+
+
+def _has_lines(request: Request) -> bool:
+    """Whether the body is said to have an event a line."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind in LINES
 
 
 async def _body(request: Request) -> bytes:

@@ -82,6 +82,9 @@ def test_lines(client: httpx.Client) -> None:
     # Without being told they are lines.
     assert client.post(BATCH, content=lines).json()["summary"]["successful"] == 2
     assert client.post(BATCH, content=b"nonsense").status_code == 422
+    # Where single events go as well, if they are said to be lines.
+    answer = client.post("/api/v1/lineage", content=gzip.compress(lines), headers=headers)
+    assert (answer.status_code, answer.json()["summary"]["successful"]) == (200, 2)
 
 
 def test_a_database_that_is_busy_makes_all_retriable(

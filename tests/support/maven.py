@@ -25,6 +25,7 @@ _POM = """
 _DEPENDENCY = """
     <dependency>
       <groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
+      {classifier}
       {exclusions}
     </dependency>
 """
@@ -37,7 +38,7 @@ _ALONE = """
 
 @lru_cache
 def jars(*coordinates: str, alone: bool = False) -> list[Path]:
-    """The jars of these ``group:artifact:version``, with what they need unless ``alone``.
+    """The jars of these ``group:artifact:version[:classifier]``; with what they need, or ``alone``.
 
     The test is skipped (under continuous integration: fails) where there is no Maven, or
     where Maven Central is not reached and the jars are not in Maven's local repository.
@@ -63,12 +64,13 @@ def jars(*coordinates: str, alone: bool = False) -> list[Path]:
 def _dependencies(coordinates: Iterable[str], alone: bool) -> str:
     rows = []
     for coordinate in coordinates:
-        group, artifact, version = coordinate.split(":")
+        group, artifact, version, *classifier = coordinate.split(":")
         rows.append(
             _DEPENDENCY.format(
                 group=group,
                 artifact=artifact,
                 version=version,
+                classifier=f"<classifier>{classifier[0]}</classifier>" if classifier else "",
                 exclusions=_ALONE if alone else "",
             )
         )

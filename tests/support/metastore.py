@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.jobs import spark_home
-from tests.support.ports import free_port
+from tests.support.ports import free_port, listens
 
 SITE = """
 <configuration>
@@ -58,7 +57,7 @@ def running_metastore(home: Path) -> Iterator[tuple[str, Path]]:
     )
     try:
         end = time.monotonic() + 120
-        while not _listens(port):
+        while not listens(port):
             assert server.poll() is None, (home / "log").read_text()[-3000:]
             assert time.monotonic() < end, "the metastore does not come up"
             time.sleep(0.2)
@@ -67,11 +66,3 @@ def running_metastore(home: Path) -> Iterator[tuple[str, Path]]:
         server.kill()
         server.wait(30)
         log.close()
-
-
-def _listens(port: int) -> bool:
-    try:
-        socket.create_connection(("localhost", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
