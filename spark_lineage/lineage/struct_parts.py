@@ -159,12 +159,13 @@ def _updated(
 
 def _field_names(fold: Fold, ref: int, path: tuple[str, ...] = ()) -> list[str] | None:
     """The field names of a struct-typed attribute, or of a struct inside it."""
-    found = _names_in(fold.record.expression(ref).data_type(), path)
+    found = names_in(fold.record.expression(ref).data_type(), path)
     return None if found is None else list(found)
 
 
 @lru_cache(maxsize=4096)
-def _names_in(text: str | None, path: tuple[str, ...]) -> tuple[str, ...] | None:
+def names_in(text: str | None, path: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The fields of a struct type's JSON, or of a struct or an array of structs inside it."""
     if text is None or not text.startswith("{"):
         return None
     try:
@@ -172,6 +173,8 @@ def _names_in(text: str | None, path: tuple[str, ...]) -> tuple[str, ...] | None
         for name in path:
             fields = {field["name"].lower(): field["type"] for field in current["fields"]}
             current = fields[name.lower()]
+        if current["type"] == "array":
+            current = current["elementType"]
         return tuple(field["name"] for field in current["fields"])
     except (ValueError, TypeError, KeyError):
         return None

@@ -7,12 +7,15 @@ from spark_lineage.lineage.fold import Fold
 from spark_lineage.lineage.handlers import ATTRIBUTE, TRANSPARENT
 from spark_lineage.lineage.lanes import FILTER, TRANSFORMATION
 from spark_lineage.lineage.rule import rule
+from spark_lineage.lineage.struct_parts import names_in
 from spark_lineage.plan.node import Expression, PlanNode
 
 #: Generators that make a row count of their own, whatever their values are.
 _FIXED_ROWS = frozenset({"Stack"})
 #: Generators of an array's elements, and how many columns they make of one.
 _OF_ARRAYS = {"Explode": 1, "PosExplode": 2}
+#: Those that make a row of each element.
+_ELEMENT_BY_ELEMENT = frozenset({*_OF_ARRAYS, "Inline"})
 
 
 @rule("Generate")
@@ -28,6 +31,9 @@ def generate(fold: Fold, node: PlanNode) -> State:
     decides = generator.children
     if generator.class_name in _FIXED_ROWS:
         decides = decides[:1]
+    elif generator.class_name in _ELEMENT_BY_ELEMENT and _built(fold, generator):
+        # As many rows as the array has elements, whatever these are.
+        decides = []
     fold.depend(state, decides, FILTER, child)
     return state
 
@@ -38,6 +44,10 @@ def _made(
     children = generator.children
     if generator.class_name == "Stack" and children:
         return _stack(fold, generator, count, child, uses)
+    if generator.class_name == "Inline":
+        fields = _inline(fold, generator, count, child, uses)
+        if fields is not None:
+            return fields
     gathered = fold.gather(children, TRANSFORMATION, child.columns, uses)
     gathered.type = max(gathered.type, DERIVED)
     if generator.class_name in ("UserDefinedGenerator", "HiveGenericUDTF", "PythonUDTF"):
@@ -45,15 +55,62 @@ def _made(
     origin = Origin(expression=generator.ref, columns=child.columns)
     column = gathered.column(origin)
     made = [column] * count
+    if generator.class_name == "PosExplode" and _built(fold, generator):
+        made[0] = Column({}, DERIVED, origin)
     if count == _OF_ARRAYS.get(generator.class_name):
-        array = _array(fold, children[0], child)
-        if array is not None:
-            made[-1] = Element(array, origin)
+        found = _array(fold, children[0], child)
+        if found is not None:
+            made[-1] = Element(found[0], origin)
     return made
 
 
-def _array(fold: Fold, ref: int, child: State) -> Column | None:
-    """The column of an array that is one as it stands, or by a path; None for any other."""
+def _inline(
+    fold: Fold, generator: Expression, count: int, child: State, uses: list[int]
+) -> list[Column] | None:
+    """A column for each field of an array's structs; None where these are not known."""
+    origin = Origin(expression=generator.ref, columns=child.columns)
+    argument = _uncast(fold, generator.children[0])
+    if argument.class_name == "CreateArray":
+        structs = [_uncast(fold, ref) for ref in argument.children]
+        if any(
+            s.class_name != "CreateNamedStruct" or len(s.children) != 2 * count for s in structs
+        ):
+            return None
+        columns = []
+        for position in range(count):
+            values = [struct.children[2 * position + 1] for struct in structs]
+            gathered = fold.gather(values, TRANSFORMATION, child.columns, uses)
+            gathered.type = max(gathered.type, DERIVED)
+            columns.append(gathered.column(origin))
+        return columns
+    found = _array(fold, argument.ref, child)
+    if found is None:
+        return None
+    array, *place = found
+    fields = names_in(*place)
+    if fields is None or len(fields) != count:
+        return None
+    return [Element(array.field(name, fold.sources), origin) for name in fields]
+
+
+def _built(fold: Fold, generator: Expression) -> bool:
+    """Whether the argument is an array that is built element by element."""
+    return _uncast(fold, generator.children[0]).class_name == "CreateArray"
+
+
+def _uncast(fold: Fold, ref: int) -> Expression:
+    """What is cast: elements of one array are cast to one type, field by field."""
+    expression = fold.record.expression(ref)
+    while expression.class_name == "Cast":
+        expression = fold.record.expression(expression.children[0])
+    return expression
+
+
+def _array(fold: Fold, ref: int, child: State) -> tuple[Column, str | None, tuple[str, ...]] | None:
+    """The column of an array that is one as it stands, or by a path; None for any other.
+
+    With it the type of the attribute that it is in, and the path.
+    """
     names: list[str] = []
     row = fold.rows[ref]
     while fold.handlers[row[0]] != ATTRIBUTE:
@@ -64,10 +121,16 @@ def _array(fold: Fold, ref: int, child: State) -> Column | None:
             names.append(name)
         row = fold.rows[row[1][0]]
     column = child.columns.get(row[fold.id_position[row[0]]]["#"])
-    for name in reversed(names):
-        column = column and column.field(name, fold.sources)
+    if column is None:
+        return None
+    names.reverse()
+    position = fold.shapes[row[0]].position.get("dataType")
+    text = fold.record.type_text(row[position]) if position is not None else None
+    for name in names:
+        column = column.field(name, fold.sources)
     # What is an array in each element of another array is one of all of them.
-    return column.array if isinstance(column, Element) else column
+    array = column.array if isinstance(column, Element) else column
+    return array, text, tuple(names)
 
 
 def _stack(
