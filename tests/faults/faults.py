@@ -49,10 +49,10 @@ class Fault:
     ``events``: all events that the run would send without it; None: what was not
     yet told is gone with the process. ``lost``: how many of them may be gone for
     good, each counted under the reason ``counted``. ``at_once``: so many are there
-    before anything is replayed; ``waits``: so many are not. ``once``: none comes a
-    second time. ``refused``: whether the replay sends refused events again.
-    ``says``: a text of the driver's log. ``alone_too``: whether ``during`` is done to
-    the job without lineage as well.
+    before anything is replayed; ``waits``: so many are not. ``repeats``: so many may
+    come a second time, where the answer to a post can be lost. ``refused``: whether the
+    replay sends refused events again. ``says``: a text of the driver's log.
+    ``alone_too``: whether ``during`` is done to the job without lineage as well.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Fault:
     events: int | None = EVENTS
     at_once: int = 0
     waits: int = 0
-    once: bool = False
+    repeats: int = 0
     lost: int = 0
     counted: str = ""
     refused: bool = False
@@ -90,14 +90,13 @@ FAULTS = [
     Fault("collector answers garbage", "garbage"),
     Fault("collector redirects", "redirect"),
     Fault("collector answers byte by byte", "byte by byte"),
-    Fault("collector dies in the middle of a post", "dies"),
+    Fault("collector dies in the middle of a post", "dies", repeats=EVENTS),
     Fault(
         "collector comes back after an outage with 1,000 events waiting",
         "ours",
         Parts(during=FIVE_HUNDRED),
         during=actions.start_collector,
         events=EVENTS + 1_000,
-        once=True,
     ),
     Fault(
         "collector fails at the events of one job",
@@ -106,6 +105,8 @@ FAULTS = [
         {"spark.lineage.shutdown.timeout": "30s"},
         events=EVENTS + 2,
         at_once=EVENTS,
+        # Those of the one job, when they are replayed.
+        repeats=2,
         refused=True,
     ),
     Fault("its name is not found", "no name"),
@@ -118,10 +119,14 @@ FAULTS = [
           counted="spool_corrupted"),
     Fault("no writable home", prepare="no home"),
     # The sidecar.
-    Fault("sidecar killed", parts=MEETS, during=actions.kill_sidecar),
-    Fault("sidecar killed twice", parts=MEETS, during=actions.kill_sidecar_twice),
-    Fault("sidecar hangs", parts=MEETS, during=actions.stop_sidecar),
-    Fault("sidecar above its memory limit", conf={"spark.lineage.agent.memory": "1m"}),
+    Fault("sidecar killed", parts=MEETS, during=actions.kill_sidecar,
+          repeats=EVENTS),
+    Fault("sidecar killed twice", parts=MEETS, during=actions.kill_sidecar_twice,
+          repeats=EVENTS),
+    Fault("sidecar hangs", parts=MEETS, during=actions.stop_sidecar,
+          repeats=EVENTS),
+    Fault("sidecar above its memory limit", conf={"spark.lineage.agent.memory": "1m"},
+          repeats=EVENTS),
     Fault("clock jumps back", prepare="clock"),
     Fault(
         "agent fails at one run",
@@ -220,6 +225,7 @@ FAULTS = [
         conf={"spark.lineage.queue.records": "20", "spark.lineage.shutdown.timeout": "2s"},
         during=actions.stop_sidecar,
         events=EVENTS + 200,
+        repeats=EVENTS,
         lost=200,
         counted="queue.records",
     ),
