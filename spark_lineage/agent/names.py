@@ -8,7 +8,7 @@ from collections import OrderedDict
 from typing import Any
 
 from spark_lineage.agent.verbs import verb_of
-from spark_lineage.lineage.model import Lineage
+from spark_lineage.lineage.model import Dataset, Lineage
 
 NAME_LIMIT = 200
 MAX_NAMES = 10_000
@@ -37,7 +37,7 @@ class JobNames:
     ) -> str:
         """The name of the job of this record, whose lineage and query hash are as given."""
         outputs = sorted(
-            output.dataset.name.rstrip("/").rsplit("/", 1)[-1]
+            _called(output.dataset)
             for output in (lineage.outputs if lineage else ())
             if output.dataset is not None
         )
@@ -57,6 +57,14 @@ class JobNames:
                 return f"{base}#{query}"
             number = known[query] = len(known) + 1
         return base if number == 1 else f"{base}#{number}"
+
+
+def _called(dataset: Dataset) -> str:
+    """A table's whole name, the last part of a path."""
+    name = dataset.name.rstrip("/")
+    if dataset.namespace.startswith("arn:aws:glue:"):
+        return name.removeprefix("table/").replace("/", ".")
+    return name.rsplit("/", 1)[-1]
 
 
 def _maintenance(lineage: Lineage | None) -> str | None:

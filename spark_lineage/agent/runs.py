@@ -21,7 +21,7 @@ from spark_lineage.agent.link import check_version
 from spark_lineage.agent.names import query_hash, root_class
 from spark_lineage.agent.open_run import OpenRun
 from spark_lineage.config import Settings
-from spark_lineage.lineage.datasets.lakehouse import is_bookkeeping
+from spark_lineage.lineage.datasets.lakehouse import is_bookkeeping, within
 from spark_lineage.lineage.merge import merge
 from spark_lineage.lineage.model import Lineage
 from spark_lineage.lineage.options import LineageOptions
@@ -326,7 +326,7 @@ class Runs:
         if number != root:
             open_run.has_nested = True
             if made.lineage is not None:
-                open_run.nested[number] = made.lineage
+                open_run.nested[number] = within(record, made.lineage)
             return []
         return self._end_run(record, application, open_run, made)
 

@@ -6,15 +6,21 @@ from typing import Any, Final
 
 _VERBS: Final = {
     "create_table": (
-        "CreateDataSourceTableCommand CreateTable CreateTableCommand CreateTableLike"
-        " CreateTableLikeCommand"
+        "CreateDataSourceTableCommand CreateHoodieTableCommand CreateHoodieTableLikeCommand"
+        " CreateTable CreateTableCommand CreateTableLike CreateTableLikeCommand"
     ),
     "replace_table": "ReplaceTable",
-    "drop_table": "DropTable DropTableCommand",
-    "rename_table": "AlterTableRenameCommand RenameTable",
-    "truncate_table": "TruncatePartition TruncateTable TruncateTableCommand",
-    "repair_table": "RecoverPartitions RepairTable RepairTableCommand",
+    "drop_table": "DropHoodieTableCommand DropTable DropTableCommand",
+    "rename_table": "AlterHoodieTableRenameCommand AlterTableRenameCommand RenameTable",
+    "truncate_table": (
+        "PaimonTruncateTableCommand TruncateHoodieTableCommand TruncatePartition TruncateTable"
+        " TruncateTableCommand"
+    ),
+    "repair_table": "RecoverPartitions RepairHoodieTableCommand RepairTable RepairTableCommand",
     "alter_table": (
+        "AlterHoodieTableAddColumnsCommand AlterHoodieTableAddPartitionCommand"
+        " AlterHoodieTableChangeColumnCommand AlterHoodieTableDropPartitionCommand"
+        " AlterTableCommand CreateIndexCommand DropIndexCommand "
         "AddCheckConstraint AddColumns AddConstraint AddPartitions AlterColumn AlterColumns"
         " AlterTableAddColumnsCommand AlterTableAddPartitionCommand"
         " AlterTableChangeColumnCommand AlterTableChangeColumnCommentsCommand"
@@ -28,8 +34,10 @@ _VERBS: Final = {
         " DropPartitionField DropTag ReplacePartitionField SetIdentifierFields"
         " SetWriteDistributionAndOrdering"
     ),
-    "create_view": "CreateMetricView CreateMetricViewCommand CreateView CreateViewCommand",
-    "drop_view": "DropTempViewCommand DropView",
+    "create_view": (
+        "CreateIcebergView CreateMetricView CreateMetricViewCommand CreateView CreateViewCommand"
+    ),
+    "drop_view": "DropIcebergView DropTempViewCommand DropView",
     "alter_view": (
         "AlterViewAs AlterViewAsCommand AlterViewSchemaBinding AlterViewSchemaBindingCommand"
         " SetViewProperties UnsetViewProperties"
@@ -38,6 +46,7 @@ _VERBS: Final = {
     "analyze_table": (
         "AnalyzeColumn AnalyzeColumnCommand AnalyzePartitionCommand AnalyzeTable"
         " AnalyzeTableCommand AnalyzeTables AnalyzeTablesCommand"
+        " PaimonAnalyzeTableColumnCommand"
     ),
     "cache_table": "CacheTable CacheTableAsSelect",
     "uncache_table": "ClearCacheCommand UncacheTable UncacheTableCommand",
@@ -49,14 +58,23 @@ _VERBS: Final = {
         " SetNamespaceCollationCommand SetNamespaceLocation SetNamespaceProperties"
         " UnsetNamespacePropertiesCommand"
     ),
-    "delete": "DeleteCommand DeleteFromTable DeleteFromTableWithFilters",
-    "update": "UpdateCommand UpdateTable",
-    "merge": "DeltaMergeInto InsertOnlyMerge MergeIntoCommand MergeIntoTable",
-    "optimize": "DeltaReorgTableCommand OptimizeTableCommand",
+    "delete": (
+        "DeleteCommand DeleteFromPaimonTableCommand DeleteFromTable DeleteFromTableWithFilters"
+        " DeleteHoodieTableCommand"
+    ),
+    "update": "UpdateCommand UpdateHoodieTableCommand UpdatePaimonTableCommand UpdateTable",
+    "merge": (
+        "DeltaMergeInto InsertOnlyMerge MergeIntoCommand MergeIntoHoodieTableCommand"
+        " MergeIntoPaimonTable MergeIntoTable"
+    ),
+    "optimize": (
+        "CompactionHoodiePathCommand CompactionHoodieTableCommand DeltaReorgTableCommand"
+        " OptimizeTableCommand RefreshIndexCommand"
+    ),
     "vacuum": "VacuumTableCommand",
     "restore": "RestoreTableCommand",
     "convert_table": "ConvertToDelta ConvertToDeltaCommand",
-    "call": "Call",
+    "call": "Call CallProcedureHoodieCommand PaimonCallCommand",
 }
 
 VERB_OF: Final = {name: verb for verb, names in _VERBS.items() for name in names.split()}

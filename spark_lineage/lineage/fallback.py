@@ -50,8 +50,17 @@ _WRITERS = {
     "UpdateCommand": ("target",),
     "DeleteCommand": ("target",),
     "CreateDeltaTableCommand": ("table",),
+    "CreateHoodieTableAsSelectCommand": ("table",),
+    "InsertIntoHoodieTableCommand": ("logicalRelation",),
+    "DeleteFromPaimonTableCommand": ("relation",),
+    "MergeIntoPaimonTable": ("targetTable",),
+    "PaimonDynamicPartitionOverwriteCommand": ("table",),
+    "UpdatePaimonTableCommand": ("relation",),
     "CreateViewCommand": ("name",),
     "AlterViewAsCommand": ("name",),
+    "CreateView": ("child",),
+    "CreateIcebergView": ("child",),
+    "AlterViewAs": ("child",),
 }
 
 _DEFAULTS = LineageOptions()

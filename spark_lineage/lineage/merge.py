@@ -49,11 +49,13 @@ def merge(lineages: Sequence[Lineage]) -> Lineage:
 
 
 def _merged(lineages: Sequence[Lineage]) -> Lineage:
-    outputs = _outputs(lineages)
     inputs: dict[tuple[str, str], Input] = {}
     unknown: Counter[str] = Counter()
     explained: Counter[str] = Counter()
     unexplained: dict[Unexplained, None] = {}
+    outputs = _outputs(lineages)
+    told = _fields_told(outputs)
+    rewritten = {pair for output in lineages[0].outputs for pair in _identities(output)}
     # What an inner execution reads by its path is what the action reads as a table.
     paths = {
         (namespace, name): (item.dataset.namespace, item.dataset.name)
@@ -73,7 +75,14 @@ def _merged(lineages: Sequence[Lineage]) -> Lineage:
         for counts, total in ((lineage.unknown_nodes, unknown), (lineage.explained, explained)):
             for name, count in counts.items():
                 total[name] = max(total[name], count)
-        unexplained.update(dict.fromkeys(lineage.unexplained))
+        for field in lineage.unexplained:
+            if at and (field.namespace, field.name, field.field.lower()) in told:
+                continue
+            if at and (field.namespace, field.name) in rewritten:
+                # A row that the action changes is read as a whole.
+                explained["CARRIED_OVER"] += 1
+                continue
+            unexplained[field] = None
     return Lineage(
         inputs=tuple(inputs[key] for key in sorted(inputs)),
         outputs=tuple(outputs),
@@ -81,6 +90,19 @@ def _merged(lineages: Sequence[Lineage]) -> Lineage:
         unexplained=tuple(unexplained),
         explained=dict(explained),
     )
+
+
+def _fields_told(outputs: Iterable[Output]) -> set[tuple[str, str, str]]:
+    """The columns that an action's edges start from: what its inner executions read for them."""
+    return {
+        (source.namespace, source.name, source.field.partition(".")[0].lower())
+        for output in outputs
+        for sources in (
+            output.indirect,
+            *(side for column in output.columns for side in (column.direct, column.indirect)),
+        )
+        for source in sources
+    }
 
 
 def _read_by_both(one: Input, other: Input) -> Input:
@@ -177,6 +199,9 @@ def _both(outer: Output, inner: Output) -> Output:
 
 
 def _columns_of_both(outer: Output, inner: Output) -> Output:
+    if outer.dataset is not None and outer.dataset.facts.get("rowLevel"):
+        # What it sets is told; inside whole rows are written, most of them as they were.
+        return outer
     if not inner.columns or not outer.columns:
         known = outer if outer.columns else inner
         if not known.columns:

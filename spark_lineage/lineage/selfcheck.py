@@ -29,6 +29,9 @@ _REASONS: Final = {
     "DeleteFromTable": "CARRIED_OVER",
     "UpdateTable": "CARRIED_OVER",
     "MergeIntoTable": "CARRIED_OVER",
+    "DeleteHoodieTableCommand": "CARRIED_OVER",
+    "MergeIntoHoodieTableCommand": "CARRIED_OVER",
+    "UpdateHoodieTableCommand": "CARRIED_OVER",
 }
 _LEAVES: Final = frozenset(
     {
@@ -217,14 +220,20 @@ class Reading:
     def _expression(self, root: int, reasons: Reasons, subqueries: list[int]) -> None:
         record = self.record
         stack, seen = [root], {root}
+        asked: set[int] = set()
         while stack:
             ref = stack.pop()
             row = record.rows[ref]
             shape = record.shapes[row[0]]
             if shape.kind == "P":
                 subqueries.append(ref)
-                self._note_all(record.node(ref).output(), _READ)
+                if ref not in asked:
+                    self._note_all(record.node(ref).output(), _READ)
                 continue
+            if shape.name == "Exists":
+                # Whether there is a row at all: none of its columns is read. (It is a join
+                # elsewhere; the rows of a MERGE are still found by it in an optimized plan.)
+                asked.update(self._below(row, shape.kind))
             if shape.name == "AttributeReference":
                 self._note_all([ref], reasons)
                 continue

@@ -73,6 +73,37 @@ def test_an_unknown_node_is_counted_and_loses_nothing() -> None:
     assert any("FromOuterSpace" in issue for issue in found.outputs[0].issues)
 
 
+def unknown_writer(name: str) -> dict[str, Any]:
+    """``INSERT INTO sink SELECT a + 1, b FROM t``, by a connector's own command."""
+    build = Builder()
+    table, (a, b) = build.table("t", ["a", "b"])
+    item, made = build.alias(build.add(a, build.literal(1)), "a1")
+    query = build.project(table, [item, b], [made, b])
+    target, _ = build.table("sink", ["x", "y"])
+    shape = build.shape(name, "P", ["relation", "query", "overwrite"])
+    return build.record(build.row([shape, [query], [], target, query, False]))
+
+
+@pytest.mark.parametrize("name", ["InsertIntoAcmeCommand", "AcmeOverwrite", "WriteAcmeTable"])
+def test_an_unknown_command_that_writes_a_query_has_its_table_as_output(name: str) -> None:
+    found = lineage(unknown_writer(name))
+    assert found.unknown_nodes == {name: 1}
+    assert [item.dataset.name for item in found.inputs] == ["default.t"]
+    (output,) = found.outputs
+    assert output.dataset is not None
+    assert output.dataset.name == "default.sink"
+    told = {c.name: [(s.field, s.kind) for s in c.direct] for c in output.columns}
+    assert told == {"x": [("a", Kind.TRANSFORMATION)], "y": [("b", Kind.IDENTITY)]}
+    assert output.availability is Availability.PARTIAL
+    assert output.issues == (f"{name} is not known",)
+
+
+def test_an_unknown_command_that_is_not_called_a_write_only_reads() -> None:
+    found = lineage(unknown_writer("CompareAcmeTables"))
+    assert [item.dataset.name for item in found.inputs] == ["default.sink", "default.t"]
+    assert [output.dataset for output in found.outputs] == [None]
+
+
 def test_a_failing_rule_costs_its_node_only(broken_rules: Any) -> None:
     build = Builder()
     table, (a, b) = build.table("t", ["a", "b"])

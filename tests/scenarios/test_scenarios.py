@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 from tests.scenarios.normal import Names, differences, runs
 from tests.support.jobs import Finished, Jobs
 from tests.support.maven import jars
+from tests.support.python import cli
 
 HERE = Path(__file__).parent
 SCENARIOS = sorted(path.stem for path in HERE.glob("*.json"))
@@ -100,8 +99,8 @@ def test_the_collector_holds_one_node_for_each_data_set(
     names = {name for entry in expected for name in entry.get("inputs", ())}
     names |= {name for entry in expected for name in entry.get("outputs", {})}
     store = f"sqlite:///{jobs.folder}/store.db"
-    _cli("import", "--db", store, str(jobs.events))
-    graph = json.loads(_cli("export", "--db", store, "--graph", "--json"))
+    cli("import", "--db", store, str(jobs.events))
+    graph = json.loads(cli("export", "--db", store, "--graph", "--json"))
     short = Names(jobs.folder).short
     held = [short(dataset) for dataset in graph["datasets"]]
     assert sorted(held) == sorted(_now(names, expected))
@@ -115,14 +114,3 @@ def _now(names: set[str], expected: list[dict[str, Any]]) -> set[str]:
             if "previous" in output:
                 names = (names - {output["previous"]}) | {name}
     return names
-
-
-def _cli(*arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "spark_lineage.cli", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout

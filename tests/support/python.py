@@ -25,3 +25,16 @@ def run_python(code: str, timeout: float = 120) -> subprocess.CompletedProcess[s
         env=environment(),
         check=False,
     )
+
+
+def cli(*arguments: str) -> str:
+    """What the library's program prints for these arguments; it must end well."""
+    done = subprocess.run(
+        [sys.executable, "-m", "spark_lineage.cli", *arguments],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,4 +1,4 @@
-"""Delta and Iceberg tables: which table a relation is of, by whatever way it was reached.
+"""Tables of the lake's formats: which table a relation is of, by whatever way it was reached.
 
 Time travel, branches, tags, metadata tables and change feeds are views of one table: the data
 set is the table. What such a view adds to the table's columns is made by the reader. The log
@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from spark_lineage.lineage.datasets import hudi, paimon
 from spark_lineage.lineage.datasets.schema import Schema, parse_schema
 from spark_lineage.lineage.evidence import ended
 from spark_lineage.lineage.model import Dataset, Lineage, Output
@@ -21,6 +22,8 @@ from spark_lineage.plan.walk import plan_rows
 if TYPE_CHECKING:
     from spark_lineage.lineage.datasets.naming import Naming
 
+#: Formats that have a catalog of their own beside the session's, or in its place.
+FORMATS: Final = frozenset({"delta", "hudi", "iceberg", "paimon"})
 _LOG_INDEX: Final = "DeltaLogFileIndex"
 _DELTA_TABLE: Final = "DeltaTableV2"
 _ROW_LEVEL: Final = "RowLevelOperationTable"
@@ -42,14 +45,24 @@ _ACTION: Final = re.compile(
 )
 #: What is known of one reading or writing of a table, not of the table.
 _OF_A_READING: Final = frozenset({"scanned", "subset", "version"})
-_FRAME: Final = re.compile(r"^\s*(?:at )?org\.apache\.spark\.sql\.delta\.", re.M)
+_CARRIED: Final = "CARRIED_OVER"
+_WRITER: Final = re.compile(r"^\s*(?:at )?org\.apache\.paimon\.spark\.commands\.", re.M)
+#: What Delta, Hudi or Paimon has started itself.
+_FRAME: Final = re.compile(
+    r"^\s*(?:at )?org\.apache\.(?:hudi|paimon\.spark|spark\.sql\.(?:delta|hudi))\.", re.M
+)
 
 
 def relation(naming: Naming, node: PlanNode) -> list[Dataset] | None:
-    """The data sets of a leaf or a table of Delta's or Iceberg's; None for any other."""
+    """The data sets of a leaf or a table of one of these formats; None for any other."""
     described = node.raw("relation")
     if isinstance(described, dict):
+        if hudi.is_relation(naming.record, described):
+            return hudi.relation(naming, node, described)
         return _delta_relation(naming, node, described)
+    found = paimon.relation(naming, node)
+    if found is not None:
+        return [found]
     table = _table(naming.record, node)
     if table is None:
         return None
@@ -124,7 +137,7 @@ def _delta(naming: Naming, table: Any, path: str | None, schema: Schema) -> Data
         # The catalog's own entry has no columns: they are in the log.
         found = naming.catalog_table(table, schema)
         if found is not None:
-            return _of_framework(found if found.schema else replace(found, schema=schema), "delta")
+            return of_framework(found if found.schema else replace(found, schema=schema), "delta")
     if path is None:
         return None
     return naming.path(path, trim=False, schema=schema, form="delta")
@@ -136,7 +149,8 @@ def _named_by_path(record: Record, table: Mapping[str, Any]) -> bool:
     return database == "delta" and "/" in (record.text(table.get("table")) or "")
 
 
-def _of_framework(dataset: Dataset, framework: str) -> Dataset:
+def of_framework(dataset: Dataset, framework: str) -> Dataset:
+    """The data set, with the format whose catalog it is in."""
     catalog = dataset.facts.get("catalog")
     if not isinstance(catalog, dict) or catalog.get("framework") == framework:
         return dataset
@@ -168,7 +182,7 @@ def _iceberg_table(naming: Naming, table: dict[str, Any], catalog: Any) -> Datas
         owner = name.partition(".")[0]
     parts = name.removeprefix(owner + ".").split(".")
     found = naming.table_of(owner, parts, schema, place)
-    return _of_framework(found, "iceberg")
+    return of_framework(found, "iceberg")
 
 
 def is_metadata_table(record: Record, table: Mapping[str, Any]) -> bool:
@@ -195,8 +209,12 @@ def reader_made(record: Record, node: PlanNode) -> frozenset[str] | None:
     if isinstance(described, dict):
         if record.class_of(described) == "DeltaCDFRelation":
             return _DELTA_CHANGES
+        if hudi.is_relation(record, described):
+            return hudi.made_columns(record, described)
         return frozenset()
     table = _table(record, node)
+    if table is not None and paimon.is_table(record, table):
+        return paimon.made_columns(record, table)
     if table is None or not _is_iceberg(record, table):
         return frozenset()
     if is_metadata_table(record, table):
@@ -235,7 +253,8 @@ def _version(record: Record, node: PlanNode) -> tuple[str | None, PlanNode]:
     elif node.class_name == "DataSourceV2ScanRelation":
         scan, below = node.raw("scan"), node.refs("relation")
         if isinstance(scan, dict) and below:
-            return record.text(scan.get("version")), PlanNode(record, below[0])
+            leaf = PlanNode(record, below[0])
+            return record.text(scan.get("version")) or paimon.snapshot(record, leaf), leaf
     return None, node
 
 
@@ -292,12 +311,27 @@ def maintained(record: Mapping[str, Any], lineage: Lineage | None) -> Lineage | 
     return Lineage(outputs=(Output(replace(table, facts={**facts, "maintenance": True})),))
 
 
+def within(record: Mapping[str, Any], lineage: Lineage) -> Lineage:
+    """The lineage of an execution inside an action, without what only a format's writer reads.
+
+    Paimon's takes whole rows through functions of its own, which no optimizer sees through:
+    what the user's statement needs of them is told, and checked, by the action itself.
+    """
+    own = _WRITER.search(record["execution"].get("callSite") or "")
+    written = any(output.dataset is not None for output in lineage.outputs)
+    if not own or written or not lineage.unexplained:
+        return lineage
+    carried = lineage.explained.get(_CARRIED, 0) + len(lineage.unexplained)
+    return replace(lineage, unexplained=(), explained={**lineage.explained, _CARRIED: carried})
+
+
 def is_bookkeeping(record: Mapping[str, Any], lineage: Lineage | None) -> bool:
-    """Whether an execution is Delta's or Iceberg's own: none of a user's.
+    """Whether an execution is a format's own: none of a user's.
 
     Iceberg's is what its maintenance runs, whatever it reads; the procedure itself is a run.
-    Delta's is over its log, and no data set: it was started by Delta's code, or has Delta's
-    state as its source (streams do not say who started a query).
+    Delta's is over its log, Hudi's over its statistics, and both over no data set: it was
+    started by the format's code, or has Delta's state as its source (streams do not say who
+    started a query).
     """
     execution = record["execution"]
     call_site = execution.get("callSite") or ""

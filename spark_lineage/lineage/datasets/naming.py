@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from spark_lineage.lineage.datasets import connectors, files, kafka, lakehouse
+from spark_lineage.lineage.datasets import connectors, files, hudi, kafka, lakehouse
 from spark_lineage.lineage.datasets.aliases import Aliases
+from spark_lineage.lineage.datasets.asked import (
+    asked_paths,
+    format_in,
+    hive_format,
+    path_in,
+    texts_of,
+)
 from spark_lineage.lineage.datasets.jdbc import jdbc_table
 from spark_lineage.lineage.datasets.paths import absolute, place_of
 from spark_lineage.lineage.datasets.remote import Remote, remote_query, remote_relation
-from spark_lineage.lineage.datasets.schema import Schema, parse_schema
+from spark_lineage.lineage.datasets.schema import Schema, parse_schema, schema_of
 from spark_lineage.lineage.datasets.tables import SESSION_CATALOG, Tables
 from spark_lineage.lineage.model import Dataset
 from spark_lineage.lineage.options import LineageOptions
@@ -34,6 +40,7 @@ _NO_DATA: Final = frozenset(
 #: A class's own ``toString`` without a name in it.
 _NAMELESS: Final = re.compile(r"[\w.$]+@[0-9a-f]+")
 _MAX_NAME: Final = 200
+_VIEW: Final = {"datasetType": {"datasetType": "VIEW"}}
 
 
 class Naming:
@@ -108,6 +115,8 @@ class Naming:
         place = text(described.get("location"))
         provider = text(described.get("provider"))
         schema = parse_schema(text(described.get("schema"))) or query_schema
+        if (provider or "").lower() == "hudi":
+            schema = hudi.user_columns(schema)
         facts: dict[str, Any] = {
             "provider": provider,
             "tableType": kind,
@@ -115,7 +124,7 @@ class Naming:
         }
         layer = files.storage(provider)
         if layer is not None:
-            form = _hive_format(text(described.get("inputFormat")))
+            form = hive_format(text(described.get("inputFormat")))
             facts["storage"] = {**layer, "fileFormat": form} if form else layer
         if kind == "VIEW":
             facts["datasetType"] = {"datasetType": "VIEW"}
@@ -134,11 +143,13 @@ class Naming:
             place = self.tables.default_location(database, table)
             facts["guessed"] = self.tables.guessed()
         found = self.tables.session_table(database, table, schema, place, facts)
+        if layer is not None and layer["storageLayer"] in lakehouse.FORMATS:
+            found = lakehouse.of_framework(found, layer["storageLayer"])
         links = tuple((each.namespace, each.name, "TABLE") for each in behind or ())
         return replace(found, symlinks=(*found.symlinks, *links))
 
-    def identifier(self, described: Any, schema: Schema = ()) -> Dataset | None:
-        """A table that is known by its TableIdentifier only."""
+    def identifier(self, described: Any, schema: Schema = (), view: bool = False) -> Dataset | None:
+        """A table (or view) that is known by its TableIdentifier only."""
         if not isinstance(described, dict):
             return None
         text = self.record.text
@@ -146,7 +157,29 @@ class Naming:
         if not table:
             return None
         database = text(described.get("database")) or self._database()
-        return self._told(self.tables.session_table(database, table, schema))
+        facts = _VIEW if view else None
+        return self._told(self.tables.session_table(database, table, schema, facts=facts))
+
+    def read_files(self, roots: list[str], schema: Schema, form: str) -> list[Dataset]:
+        """What a format with files of its own reads: URI-encoded places of one table."""
+        places = [absolute(root, self.record.conf) for root in roots]
+        return self._all(files.read(places, [], {}, self.record.conf, schema, form))
+
+    def owned(
+        self,
+        catalog: str,
+        parts: list[str],
+        schema: Schema,
+        place: str | None,
+        form: str,
+    ) -> Dataset:
+        """A table in this format of a catalog, which may be the session's."""
+        facts = {"storage": {"storageLayer": form}}
+        if catalog != SESSION_CATALOG:
+            return self.table_of(catalog, parts, schema, place, facts)
+        database = ".".join(parts[:-1]) or self._database()
+        found = self.tables.session_table(database, parts[-1], schema, place, facts)
+        return self._told(lakehouse.of_framework(found, form))
 
     def namespace(self) -> str:
         """The session catalog's namespace."""
@@ -209,7 +242,7 @@ class Naming:
         self, provider: str | None, options: Mapping[str, Any], schema: Schema = ()
     ) -> list[Dataset] | None:
         """What a connector's options name; None if no rule knows the connector."""
-        lowered = _texts(options)
+        lowered = texts_of(options)
         if kafka.is_kafka(lowered):
             return self._topics(lowered, schema)
         url = lowered.get("url", "")
@@ -222,7 +255,7 @@ class Naming:
 
     def _behind(self, provider: str, options: Mapping[str, Any]) -> list[Dataset] | None:
         """The data set that a table over a connector is another name of; none for a query."""
-        lowered = _texts(options)
+        lowered = texts_of(options)
         query = self._queried(provider, options, ())
         if query is None and lowered.get("url", "").startswith("jdbc:"):
             query = remote_relation(options, ())
@@ -252,10 +285,11 @@ class Naming:
     def _of_path(
         self, provider: str | None, options: Mapping[str, Any], schema: Schema
     ) -> list[Dataset] | None:
-        asked = _asked(options)
+        asked = asked_paths(options)
         if not asked:
             return None
-        return files.read([], asked, _texts(options), self.record.conf, schema, _short(provider))
+        form = format_in(provider)
+        return files.read([], asked, texts_of(options), self.record.conf, schema, form)
 
     def _files(
         self, described: dict[str, Any], key: str, options: Mapping[str, Any], schema: Schema
@@ -263,12 +297,12 @@ class Naming:
         """Files that Spark's own sources read: V1's relation or V2's table."""
         raw = described.get(key)
         complete = not (isinstance(raw, list) and any(isinstance(item, dict) for item in raw))
-        asked = _asked(options) or self.record.texts(described.get("paths"))
+        asked = asked_paths(options) or self.record.texts(described.get("paths"))
         form = (self.record.text(described.get("format")) or "").lower() or None
         return files.read(
             self.record.texts(raw),
             asked,
-            _texts(options),
+            texts_of(options),
             self.record.conf,
             schema,
             form,
@@ -342,7 +376,7 @@ class Naming:
                 return [self._session_parts(parts, schema, place)]
             return [self.tables.table_of(catalog, parts, schema, place)]
         if not isinstance(table, dict):
-            return []
+            return self._stream(node)
         kind = self.record.class_of(table) or ""
         if kind.rstrip("$") in _NO_DATA:
             return []
@@ -359,13 +393,24 @@ class Naming:
         ):
             if found is not None:
                 return found
-        place = place or _path_in(name or "")
+        place = place or path_in(name or "")
         if place:
             return files.read([place], [], {}, self.record.conf, schema)
         own = connectors.generic(name or kind, options, schema)
         if own is None and (name or kind):
             own = connectors.of((catalog or "spark", name or kind), schema)
         return [own] if own is not None else []
+
+    def _stream(self, node: PlanNode) -> list[Dataset]:
+        """What a stream reads of which Spark 3 keeps the scan alone: a connector's, by its class.
+
+        Spark's own streams without a table in their plan are named elsewhere, or hold no data.
+        """
+        scan = node.raw("scan")
+        name = self.record.text(scan.get("class")) if isinstance(scan, dict) else None
+        if name is None or name.startswith("org.apache.spark."):
+            return []
+        return [connectors.of(("spark", name), schema_of(self.record, node.output()))]
 
     def _session_parts(self, parts: list[str], schema: Schema, place: str | None) -> Dataset:
         database = ".".join(parts[:-1]) or self._database()
@@ -394,11 +439,16 @@ class Naming:
         value = self.record.mapping(table.get("properties")).get(key)
         return value if isinstance(value, str) else None
 
-    def resolved_identifier(self, node: PlanNode, schema: Schema = ()) -> Dataset | None:
-        """The table that a command names (ResolvedIdentifier, ResolvedTable, a relation)."""
-        own = lakehouse.described(self, node)
-        if own is not None:
-            return own
+    def resolved_identifier(
+        self, node: PlanNode, schema: Schema = (), view: bool = False, iceberg: bool = False
+    ) -> Dataset | None:
+        """The table or view that a command names (a resolved name or table, a relation).
+
+        ``iceberg`` says that a table, which is known by its name only, is one of Iceberg's.
+        """
+        known = lakehouse.described(self, node)
+        if known is not None:
+            return known
         catalog = self._catalog_name(node.raw("catalog"))
         parts = self._identifier_parts(node.raw("identifier"))
         if not parts:
@@ -407,13 +457,16 @@ class Naming:
         table = node.raw("table")
         if isinstance(table, dict) and isinstance(table.get("v1"), dict):
             return self.catalog_table(table["v1"], schema)
-        if catalog in (None, SESSION_CATALOG):
+        place = None if view else self._property(table, "location")
+        facts: Mapping[str, Any] = _VIEW if view else {}
+        own = iceberg and self.tables.hands_iceberg_on
+        if catalog in (None, SESSION_CATALOG) and not own:
             database = ".".join(parts[:-1]) or self._database()
-            place = self._property(table, "location")
-            facts = {} if place else {"guessed": self.tables.guessed()}
-            place = place or self.tables.default_location(database, parts[-1])
+            if not place and not view:
+                facts = {"guessed": self.tables.guessed()}
+                place = self.tables.default_location(database, parts[-1])
             return self._told(self.tables.session_table(database, parts[-1], schema, place, facts))
-        return self.table_of(catalog or "", parts, schema, self._property(table, "location"))
+        return self.table_of(catalog or SESSION_CATALOG, parts, schema, place, facts)
 
     # -- writers ------------------------------------------------------------
 
@@ -425,7 +478,7 @@ class Naming:
         ``provider`` is the described data source, ``topics`` the values of a ``topic`` column.
         """
         options = self.record.mapping(raw)
-        lowered = _texts(options)
+        lowered = texts_of(options)
         if kafka.is_kafka(lowered):
             return self._all(kafka.written(lowered, topics, schema))
         name = None
@@ -437,44 +490,8 @@ class Naming:
             found = [jdbc_table(url, lowered.get("dbtable", ""), schema)]
         if not found and lowered.get("path"):
             place = absolute(lowered["path"].replace("%", "%25"), self.record.conf)
-            return [self.path(place, False, schema, _short(name))]
+            return [self.path(place, False, schema, format_in(name))]
         if found is None and name:
-            own = connectors.generic(_short(name) or name, options, schema)
+            own = connectors.generic(format_in(name) or name, options, schema)
             found = [own or connectors.of(("spark", name), schema)]
         return self._all(found or ())
-
-
-def _texts(options: Mapping[str, Any]) -> dict[str, str]:
-    return {key.lower(): value for key, value in options.items() if isinstance(value, str)}
-
-
-def _asked(options: Mapping[str, Any]) -> list[str]:
-    """The paths that a reader's options name, as they were written."""
-    lowered = _texts(options)
-    found: list[str] = []
-    several = lowered.get("paths")
-    if several and several.startswith("["):
-        try:
-            found = [str(item) for item in json.loads(several)]
-        except ValueError:
-            found = []
-    single = lowered.get("path")
-    return [*found, single] if single else found
-
-
-def _short(provider: str | None) -> str | None:
-    """The format that a provider's name speaks of, where it is one of files."""
-    word = (provider or "").lower()
-    return next((form for form in (*files.LAYERS, *files.FORMATS) if form in word), None)
-
-
-def _hive_format(input_format: str | None) -> str | None:
-    """The file format that a Hive table's input format reads."""
-    word = (input_format or "").lower()
-    return next((form for form in ("parquet", "orc", "avro", "text") if form in word), None)
-
-
-def _path_in(name: str) -> str | None:
-    """The path in the name of a V2 file table ("json file:/a/b")."""
-    match = re.match(r"\w+ ((?:[a-z0-9]+:)?/[^,]*)", name, re.I)
-    return match[1].replace("%", "%25") if match else None

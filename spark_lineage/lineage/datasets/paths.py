@@ -8,7 +8,7 @@ and the path, local files ``file`` and the path. Beyond it:
   ``abfss``, ``wasb`` is ``wasbs``; hosts in lower case, paths as they are; no
   double and no trailing slash; a bucket's root is ``/``.
 - What belongs to a data set is named by it: partition directories (``dt=1``) at
-  the end, what a glob matches, and a file that Spark itself or Hive wrote
+  the end, what a glob matches, and a file that Spark itself, Hive or Hudi wrote
   (``part-00000-...``, ``000000_0``), or that lies in a partition directory. Any
   other file that is named alone is a data set of its own.
 - Users and passwords before an ``@`` are no part of a name; Azure's container is.
@@ -25,7 +25,11 @@ from urllib.parse import unquote
 _URI: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//([^/]*))?(.*)", re.DOTALL)
 _PARTITION: Final = re.compile(r"([^/=]+)=([^/]*)")
 _GLOB: Final = re.compile(r"[*?\[{]")
-_PART_FILE: Final = re.compile(r"part-[^/]+|\d{6}_\d+(_copy_\d+)?(\.[a-z0-9]+)*")
+_PART_FILE: Final = re.compile(
+    r"part-[^/]+|\d{6}_\d+(_copy_\d+)?(\.[a-z0-9]+)*"
+    # Hudi's: the file group's id, the task that wrote it, and when.
+    r"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+_\d+-\d+-\d+_\d{14,}\.[a-z]+"
+)
 _FILE: Final = re.compile(
     r".+\.(parquet|orc|avro|json|jsonl|ndjson|csv|tsv|txt|text|xml|gz|bz2|snappy|zst|lz4|deflate)",
     re.IGNORECASE,

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import lru_cache
 
+from spark_lineage.plan.node import Record
+
 Schema = tuple[tuple[str, str, str | None], ...]
+
+
+def schema_of(record: Record, attributes: Iterable[int]) -> Schema:
+    """The fields that a plan's output has, in its order."""
+    return tuple(
+        (record.name(ref), record.expression(ref).data_type() or "", None) for ref in attributes
+    )
 
 
 @lru_cache(maxsize=512)

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from spark_lineage.lineage.datasets import connectors
-from spark_lineage.lineage.datasets.iceberg import iceberg_namespace
+from spark_lineage.lineage.datasets import connectors, paimon
+from spark_lineage.lineage.datasets.iceberg import IcebergCatalog, glue_name, iceberg_catalog
 from spark_lineage.lineage.datasets.jdbc import database_of, jdbc_table
 from spark_lineage.lineage.datasets.paths import location, name_of_path
 from spark_lineage.lineage.datasets.schema import Schema
@@ -92,7 +92,7 @@ class Tables:
     ) -> Dataset:
         """A table of the session's catalog; ``place`` is its URI-encoded location."""
         database, table = self.stored(database), self.stored(table)
-        name = f"table/{database}/{table}" if self.glue else f"{database}.{table}"
+        name = glue_name([database, table]) if self.glue else f"{database}.{table}"
         known = {**self.session_facts(), **(facts or {})}
         return self.named(self.namespace(), name, schema, place, known)
 
@@ -125,6 +125,28 @@ class Tables:
         own = self.conf.get("spark.sql.catalogImplementation") != "hive"
         sensitive = self.conf.get("spark.sql.caseSensitive", "false").lower() == "true"
         return name if own and sensitive else name.lower()
+
+    @property
+    def hands_iceberg_on(self) -> bool:
+        """Whether the session's catalog has Iceberg's tables in another catalog than the others.
+
+        Iceberg's session catalog hands them to one of its own, which is the metastore (``hive``)
+        or any other.
+        """
+        implementation, settings = self._settings(SESSION_CATALOG)
+        if _framework(implementation) != "iceberg":
+            return False
+        return iceberg_catalog(settings, implementation, None).kind != "hive"
+
+    def _settings(self, catalog: str) -> tuple[str, dict[str, str]]:
+        """A catalog's class, and its settings without ``spark.sql.catalog.<name>.``."""
+        prefix = f"spark.sql.catalog.{catalog}"
+        settings = {
+            key.removeprefix(prefix + "."): value
+            for key, value in self.conf.items()
+            if key.startswith(prefix + ".")
+        }
+        return self.conf.get(prefix) or "", settings
 
     def default_location(self, database: str, table: str) -> str | None:
         """Where the session's catalog puts a table that has no location of its own.
@@ -174,16 +196,11 @@ class Tables:
     ) -> Dataset:
         """A table of another catalog than the session's, by the catalog's settings.
 
-        The namespace is the database of a JDBC catalog, the metastore or the server that the
-        catalog's ``uri`` names, its ``warehouse``, else the catalog's own name.
+        The namespace is the database of a JDBC catalog, what an Iceberg catalog's kind tells,
+        the metastore or the server that the catalog's ``uri`` names, its ``warehouse``, else the
+        catalog's own name.
         """
-        prefix = f"spark.sql.catalog.{catalog}"
-        settings = {
-            key.removeprefix(prefix + "."): value
-            for key, value in self.conf.items()
-            if key.startswith(prefix + ".")
-        }
-        implementation = self.conf.get(prefix) or ""
+        implementation, settings = self._settings(catalog)
         url = settings.get("url")
         if url and url.startswith("jdbc:"):
             found = jdbc_table(url, parts, schema)
@@ -195,12 +212,19 @@ class Tables:
         uri, warehouse = settings.get("uri"), settings.get("warehouse")
         kind = settings.get("type") or settings.get("metastore") or settings.get("catalog-type")
         framework = _framework(implementation) or catalog
-        own_namespace: str | None = None
+        iceberg: IcebergCatalog | None = None
         if framework == "iceberg":
             metastore = self.namespace() if self.metastore or self.glue else None
-            own_namespace, kind = iceberg_namespace(settings, implementation, metastore)
-        if own_namespace is not None:
-            namespace = own_namespace
+            account, region = self._first(_GLUE_ACCOUNT), self._first(_GLUE_REGION)
+            iceberg = iceberg_catalog(settings, implementation, metastore, account, region)
+            kind = iceberg.kind
+        if framework == "paimon":
+            kind = kind or "filesystem"
+            parts = [*parts[:-1], paimon.table_name(parts[-1])]
+            place = place or paimon.place_in(settings, parts)
+            facts = {"storage": {"storageLayer": "paimon"}, **(facts or {})}
+        if iceberg is not None and iceberg.namespace is not None:
+            namespace = iceberg.namespace
         elif uri and uri.startswith("thrift:"):
             namespace = metastore_namespace(uri)
         elif warehouse and _is_path(warehouse):
@@ -215,16 +239,24 @@ class Tables:
             catalog,
             framework,
             kind or framework,
-            _server(uri) if uri and "://" in uri else None,
+            _metadata(iceberg, uri),
             location(warehouse) if warehouse and _is_path(warehouse) else None,
         )
-        return self.named(namespace, ".".join(parts), schema, place, {**told, **(facts or {})})
+        name = ".".join(parts) if iceberg is None else iceberg.name(parts)
+        return self.named(namespace, name, schema, place, {**told, **(facts or {})})
 
 
 def metastore_namespace(uris: str) -> str:
     """``hive://host:port`` of the first of a list of metastore URIs."""
     first = re.split(r"[,\s]+", uris.strip())[0]
     return "hive://" + first.split("://", 1)[-1].rsplit("@", 1)[-1].rstrip("/").lower()
+
+
+def _metadata(iceberg: IcebergCatalog | None, uri: str | None) -> str | None:
+    """The address of the server that has a catalog."""
+    if iceberg is not None and (iceberg.server or iceberg.kind == "glue"):
+        return iceberg.server or iceberg.namespace
+    return _server(uri) if uri and "://" in uri else None
 
 
 def _server(uri: str) -> str:

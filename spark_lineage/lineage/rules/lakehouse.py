@@ -32,7 +32,7 @@ def kept(dataset: Dataset | None) -> State:
     return changes(dataset, None)
 
 
-def _answer(fold: Fold, node: PlanNode, state: State) -> State:
+def answered(fold: Fold, node: PlanNode, state: State) -> State:
     """The same command, with the columns of its answer."""
     state.columns = {i: Column({}, DERIVED, system=True) for i in fold.ids(node.output())}
     state.order = None
@@ -75,25 +75,25 @@ def _of_identifier(fold: Fold, raw: Any) -> Dataset | None:
 )
 def maintain(fold: Fold, node: PlanNode) -> State:
     """OPTIMIZE, VACUUM, REORG, GENERATE: the same rows in other files."""
-    return _answer(fold, node, kept(_target(fold, node)))
+    return answered(fold, node, kept(_target(fold, node)))
 
 
 @rule("RestoreTableCommand")
 def restore(fold: Fold, node: PlanNode) -> State:
     """RESTORE: the table as it was in an earlier version of itself."""
-    return _answer(fold, node, kept(_target(fold, node)))
+    return answered(fold, node, kept(_target(fold, node)))
 
 
 @rule("ConvertToDelta", "ConvertToDeltaCommand", "ConvertToDeltaStatement")
 def convert(fold: Fold, node: PlanNode) -> State:
     """CONVERT TO DELTA: the files stay where they are, and get a log."""
-    return _answer(fold, node, changes(_target(fold, node), "ALTER"))
+    return answered(fold, node, changes(_target(fold, node), "ALTER"))
 
 
 @rule("DescribeDeltaDetailCommand", "DescribeDeltaHistory", "DescribeDeltaHistoryCommand")
 def describe(fold: Fold, node: PlanNode) -> State:
     """DESCRIBE DETAIL and HISTORY read a table's log, none of its rows."""
-    return _answer(fold, node, State({}, {}))
+    return answered(fold, node, State({}, {}))
 
 
 @rule("CreateDeltaTableCommand")
@@ -109,10 +109,10 @@ def create_delta_table(fold: Fold, node: PlanNode) -> State:
     lifecycle = "OVERWRITE" if replaced else "CREATE"
     query = node.ref_of("query")
     if query is None:
-        return _answer(fold, node, changes(dataset, lifecycle))
+        return answered(fold, node, changes(dataset, lifecycle))
     if fold.record.shape(query).name == "CloneTableCommand":
-        return _answer(fold, node, _clone(fold, PlanNode(fold.record, query), dataset, lifecycle))
-    return _answer(fold, node, write(fold, node, dataset, None, None, lifecycle))
+        return answered(fold, node, _clone(fold, PlanNode(fold.record, query), dataset, lifecycle))
+    return answered(fold, node, write(fold, node, dataset, None, None, lifecycle))
 
 
 @rule("CloneTableCommand")
@@ -174,11 +174,11 @@ def copied(
 def alter_iceberg(fold: Fold, node: PlanNode) -> State:
     """ALTER TABLE as Iceberg's extensions add it: the table's parts, the catalog first."""
     raw = node.raw("table")
-    dataset = _of_parts(fold, fold.record.texts(raw)) if isinstance(raw, list) else None
+    dataset = of_parts(fold, fold.record.texts(raw)) if isinstance(raw, list) else None
     return changes(dataset or _target(fold, node), "ALTER")
 
 
-def _of_parts(fold: Fold, parts: list[str], catalog: str | None = None) -> Dataset | None:
+def of_parts(fold: Fold, parts: list[str], catalog: str | None = None) -> Dataset | None:
     """A table by its parts, with or without the catalog's name before them."""
     if not parts:
         return None
@@ -196,26 +196,38 @@ def _of_parts(fold: Fold, parts: list[str], catalog: str | None = None) -> Datas
 @rule("Call")
 def call(fold: Fold, node: PlanNode) -> State:
     """CALL: a procedure of Iceberg's works on the table that its first argument names."""
-    catalog, name = _procedure(fold, node)
+    catalog, name = procedure_of(fold, node)
     arguments = [fold.literal(ref) for ref in node.refs("args")]
-    places = [_of_place(fold, text, catalog) if text else None for text in arguments[:2]]
+    places = [of_place(fold, text, catalog) if text else None for text in arguments[:2]]
     if catalog is None or not places:
-        return _answer(fold, node, State({}, {}))
+        return answered(fold, node, State({}, {}))
     if name in _SNAPSHOT or name in _ADD_FILES:
         first, second = places[0], places[1] if len(places) > 1 else None
         source, target = (first, second) if name in _SNAPSHOT else (second, first)
-        state = changes(target, "CREATE" if name in _SNAPSHOT else None)
-        for made in state.outputs:
-            if isinstance(made, Target):
-                made.issues = frozenset({COPIED})
-        if source is not None:
-            fold.leaves[node.ref] = [source]
-            fold.taken.add(source)
-        return _answer(fold, node, state)
-    return _answer(fold, node, kept(places[0]))
+        lifecycle = "CREATE" if name in _SNAPSHOT else None
+        return answered(fold, node, taken_over(fold, node, source, target, lifecycle))
+    return answered(fold, node, kept(places[0]))
 
 
-def _procedure(fold: Fold, node: PlanNode) -> tuple[str | None, str]:
+def taken_over(
+    fold: Fold,
+    node: PlanNode,
+    source: Dataset | None,
+    target: Dataset | None,
+    lifecycle: str | None,
+) -> State:
+    """A table that takes over another one's files."""
+    state = changes(target, lifecycle)
+    for made in state.outputs:
+        if isinstance(made, Target):
+            made.issues = frozenset({COPIED})
+    if source is not None:
+        fold.leaves[node.ref] = [source]
+        fold.taken.add(source)
+    return state
+
+
+def procedure_of(fold: Fold, node: PlanNode) -> tuple[str | None, str]:
     """The catalog of a procedure, and the procedure's name or class."""
     raw = node.raw("procedure")
     text = fold.record.text
@@ -231,18 +243,32 @@ def _procedure(fold: Fold, node: PlanNode) -> tuple[str | None, str]:
     return None, ""
 
 
-def _of_place(fold: Fold, text: str, catalog: str | None) -> Dataset | None:
-    """A table or a path as a procedure's argument names it (``db.t``, ``parquet.`/a/b```)."""
-    parts = [
+def parts_of(text: str) -> list[str]:
+    """The parts of a name as statements write it."""
+    return [
         quoted.replace("``", "`") if quoted or not plain else plain
         for quoted, plain in _PART.findall(text)
     ]
+
+
+def of_place(fold: Fold, text: str, catalog: str | None) -> Dataset | None:
+    """A table or a path as a procedure's argument names it (``db.t``, ``parquet.`/a/b```)."""
+    parts = parts_of(text)
     if parts and "/" in parts[-1]:
         form = parts[0].lower() if len(parts) > 1 else None
         return fold.naming.path(parts[-1].replace("%", "%25"), trim=False, form=form)
     if len(parts) == 1:
         return None if catalog is None else fold.naming.table_of(catalog, ["default", *parts], ())
-    return _of_parts(fold, parts, catalog)
+    return of_parts(fold, parts, catalog)
 
 
-__all__ = ["COPIED", "kept"]
+__all__ = [
+    "COPIED",
+    "answered",
+    "kept",
+    "of_parts",
+    "of_place",
+    "parts_of",
+    "procedure_of",
+    "taken_over",
+]

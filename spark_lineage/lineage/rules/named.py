@@ -15,7 +15,20 @@ from spark_lineage.plan.node import PlanNode
 
 SESSION_CATALOG = "spark_catalog"
 
-_FIELDS = ("table", "tableName", "tableIdent", "targetTable", "name", "tableDesc", "oldName")
+#: Plans of a view's name, and commands that name a view alone.
+_VIEWS = frozenset({"ResolvedPersistentView", "ResolvedV2View"})
+_VIEW_COMMANDS = frozenset({"DropView", "DropIcebergView"})
+_FIELDS = (
+    "table",
+    "tableName",
+    "tableIdent",
+    "tableIdentifier",
+    "tableId",
+    "targetTable",
+    "name",
+    "tableDesc",
+    "oldName",
+)
 
 
 def named_table(fold: Fold, node: PlanNode) -> Dataset | None:
@@ -24,9 +37,30 @@ def named_table(fold: Fold, node: PlanNode) -> Dataset | None:
     if described is not None:
         if fold.record.class_of(described) == "CatalogTable":
             return fold.naming.catalog_table(described)
-        return fold.naming.identifier(described)
+        return fold.naming.identifier(described, view=is_view(node))
     plan = named_plan(fold, node)
-    return None if plan is None else fold.naming.resolved_identifier(plan)
+    if plan is None:
+        return None
+    view, iceberg = is_view(node, plan), makes_iceberg(fold, node)
+    return fold.naming.resolved_identifier(plan, view=view, iceberg=iceberg)
+
+
+def makes_iceberg(fold: Fold, node: PlanNode) -> bool:
+    """Whether a command makes a table of Iceberg's, where Iceberg has the session's catalog.
+
+    A table without a provider is one of its own there.
+    """
+    for ref in node.refs("tableSpec"):
+        provider = fold.record.expression(ref).text("provider")
+        return provider is None or provider.lower() == "iceberg"
+    return False
+
+
+def is_view(node: PlanNode, plan: PlanNode | None = None) -> bool:
+    """Whether a command, whose name's plan is ``plan``, is about a view."""
+    if node.raw("isView") is True or node.class_name in _VIEW_COMMANDS:
+        return True
+    return plan is not None and plan.class_name in _VIEWS
 
 
 def described_table(fold: Fold, node: PlanNode) -> dict[str, Any] | None:
@@ -72,21 +106,27 @@ def session_name(fold: Fold, node: PlanNode) -> tuple[str, str] | None:
     return ".".join(parts) or current_database(fold), text(identifier.get("name")) or ""
 
 
-def only_if(fold: Fold, node: PlanNode, state: State, event: str, untold: str) -> State:
+def only_if(fold: Fold, node: PlanNode, state: State, event: str, issue: str) -> State:
     """The same command, done only if the catalog has told this event of its table.
 
-    Where another catalog has the table, nobody tells: then ``untold`` is the issue.
+    Where another catalog has the table, nobody tells: then that is the ``issue``.
     """
     if evidence.failed(fold.record):
         return state
     name = session_name(fold, node)
+    if name is None:
+        return untold(state, issue)
     for target in state.outputs:
-        if not isinstance(target, Target):
-            continue
-        if name is None:
-            target.lifecycle, target.issues = None, frozenset({untold})
-        else:
+        if isinstance(target, Target):
             target.written = evidence.changed(fold.record, event, *name)
+    return state
+
+
+def untold(state: State, issue: str) -> State:
+    """The same command, of which nobody tells whether it has changed anything."""
+    for target in state.outputs:
+        if isinstance(target, Target):
+            target.lifecycle, target.issues = None, frozenset({issue})
     return state
 
 

@@ -19,7 +19,6 @@ from spark_lineage.plan.node import PlanNode
     "ReturnAnswer",
     "SQLFunctionNode",
     "Subquery",
-    "SubqueryAlias",
     "UnresolvedHint",
     "UpdateEventTimeWatermarkColumn",
     "WithWindowDefinition",

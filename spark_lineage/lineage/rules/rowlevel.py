@@ -8,7 +8,7 @@ one kind are tried in order, so those before decide too. A MERGE's ON is JOIN.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from spark_lineage.lineage.column import DERIVED, Column, State, merge
@@ -155,6 +155,51 @@ def delete_from_table(fold: Fold, node: PlanNode) -> State:
     return _update(fold, node, node.refs("table")[0], None)
 
 
+@rule("UpdateHoodieTableCommand", "MergeIntoHoodieTableCommand")
+def hudi_row_level(fold: Fold, node: PlanNode) -> State:
+    """UPDATE and MERGE of Hudi: Spark's own command stands in a field."""
+    return wrapped(fold, (node.refs("ut") or node.refs("mergeInto"))[0])
+
+
+def wrapped(fold: Fold, command: int) -> State:
+    """The state of a command that runs another one, by a write of whole rows."""
+    found = fold.state(command)
+    state = State({}, found.rows, [], found.issues)
+    state.uses = [command]
+    for made in found.outputs:
+        if isinstance(made, Target) and made.dataset is not None:
+            facts = {**made.dataset.facts, "rowLevel": True}
+            made = replace(made, dataset=replace(made.dataset, facts=facts))
+        state.outputs.append(made)
+    return state
+
+
+@rule("UpdatePaimonTableCommand")
+def paimon_update(fold: Fold, node: PlanNode) -> State:
+    """UPDATE of Paimon."""
+    sets = _assignments(fold, node.refs("assignments"))
+    return _update(fold, node, node.refs("relation")[0], sets)
+
+
+@rule("DeleteFromPaimonTableCommand")
+def paimon_delete(fold: Fold, node: PlanNode) -> State:
+    """DELETE of Paimon."""
+    return _update(fold, node, node.refs("relation")[0], None)
+
+
+@rule("DeleteHoodieTableCommand")
+def hudi_delete(fold: Fold, node: PlanNode) -> State:
+    """DELETE of Hudi: a query for the rows that are taken away; before 1.1 Spark's command."""
+    spark = node.ref_of("dft")
+    if spark is not None:
+        return wrapped(fold, spark)
+    query = node.refs("query")[0]
+    setting = _Setting(fold, {}, [query])
+    setting.rows, setting.issues = fold.state(query).rows, fold.state(query).issues
+    relation = _leaf(fold, PlanNode(fold.record, query))
+    return setting.state(node, _dataset(fold, relation), fold.names(relation.output()))
+
+
 def _update(fold: Fold, node: PlanNode, target: int, sets: dict[str, int] | None) -> State:
     setting = _Setting(fold, fold.state(target).columns, [target])
     setting.rows = fold.state(target).rows
@@ -163,7 +208,7 @@ def _update(fold: Fold, node: PlanNode, target: int, sets: dict[str, int] | None
     return setting.state(node, _dataset(fold, relation), fold.names(relation.output()))
 
 
-@rule("MergeIntoTable")
+@rule("MergeIntoTable", "MergeIntoPaimonTable")
 def merge_into_table(fold: Fold, node: PlanNode) -> State:
     """MERGE of a table that takes it as it is, or that nothing has rewritten."""
     kinds = [

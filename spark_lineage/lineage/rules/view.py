@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from spark_lineage.lineage.column import Column, State
 from spark_lineage.lineage.fold import Fold
 from spark_lineage.lineage.rule import rule
+from spark_lineage.lineage.rules.named import SESSION_CATALOG
+from spark_lineage.lineage.rules.passing import passing
 from spark_lineage.lineage.rules.relations import relation_columns
 from spark_lineage.plan.node import PlanNode
 
@@ -22,13 +26,61 @@ def view(fold: Fold, node: PlanNode) -> State:
             state = relation_columns(fold, node, [dataset])
             state.uses = [node.ref]
             return state
-    columns: dict[int, Column] = {}
+    return _marked(fold, child, name, zip(ids, fold.order(node.children[0]), strict=True), ids)
+
+
+@rule("SubqueryAlias")
+def alias(fold: Fold, node: PlanNode) -> State:
+    """Another name, which changes nothing; but a view of a V2 catalog shows as its query so."""
+    parts = _view_of_catalog(fold, node)
+    if parts is None:
+        return passing(fold, node)
+    catalog, *inner = parts
+    if fold.options.views_as_datasets:
+        facts = {"datasetType": {"datasetType": "VIEW"}}
+        state = relation_columns(
+            fold, node, [fold.naming.table_of(catalog, inner, (), facts=facts)]
+        )
+        state.uses = [node.ref]
+        return state
+    child = fold.child(node)
+    state = _marked(fold, child, ".".join(inner), ((each, each) for each in child.columns), None)
+    state.outputs.extend(child.outputs)
+    return state
+
+
+def _view_of_catalog(fold: Fold, node: PlanNode) -> list[str] | None:
+    """Catalog, namespace and name of a view that was resolved to its query; None for others.
+
+    Iceberg's rules put a projection to the view's columns over the query's own plan; a table has
+    its relation right below its name, or a projection of it (which pads ``char`` columns).
+    """
+    refs = node.refs("identifier")
+    below = PlanNode(fold.record, node.children[0])
+    if not refs or below.class_name != "Project":
+        return None
+    if not PlanNode(fold.record, below.children[0]).children:
+        return None
+    _, name, qualifier, *_ = (*fold.rows[refs[0]], None, None)
+    parts = fold.record.texts(qualifier)
+    found = fold.record.text(name)
+    if not found or len(parts) < 2 or parts[0] == SESSION_CATALOG:
+        return None
+    return [*parts, found]
+
+
+def _marked(
+    fold: Fold,
+    child: State,
+    name: str,
+    pairs: Iterable[tuple[int, int]],
+    order: list[int] | None,
+) -> State:
+    """The child's columns under other ids, each source marked with the view."""
     remembered: dict[int, int] = {}
-    order = fold.order(node.children[0])
-    for expr_id, below in zip(ids, order, strict=True):
-        columns[expr_id] = _through(fold, child.columns[below], name, remembered)
+    columns = {own: _through(fold, child.columns[below], name, remembered) for own, below in pairs}
     rows = {lane: _bits(fold, bits, name, remembered) for lane, bits in child.rows.items()}
-    return State(columns, rows, ids, child.issues)
+    return State(columns, rows, order, child.issues)
 
 
 def _bits(fold: Fold, bits: int, name: str, remembered: dict[int, int]) -> int:

@@ -8,10 +8,12 @@ from spark_lineage.lineage import evidence
 from spark_lineage.lineage.column import State
 from spark_lineage.lineage.fold import Fold
 from spark_lineage.lineage.rule import rule
-from spark_lineage.lineage.rules.named import is_temporary, named_plan, session_name
+from spark_lineage.lineage.rules.named import is_temporary, named_plan, only_if, session_name
 from spark_lineage.lineage.rules.writes import query_schema, write
 from spark_lineage.lineage.target import Target
 from spark_lineage.plan.node import PlanNode
+
+UNTOLD = "IF NOT EXISTS: the catalog does not tell whether the view was there"
 
 
 @rule("CreateViewCommand", "AlterViewAsCommand")
@@ -23,7 +25,7 @@ def create_view(fold: Fold, node: PlanNode) -> State:
     identifier = node.raw("name")
     if temporary or (node.class_name == "AlterViewAsCommand" and is_temporary(fold, identifier)):
         return write(fold, node, None, names)
-    dataset = fold.naming.identifier(identifier, query_schema(fold, node, names))
+    dataset = fold.naming.identifier(identifier, query_schema(fold, node, names), view=True)
     if node.class_name == "AlterViewAsCommand":
         return write(fold, node, dataset, names, None, "ALTER")
     return _made(fold, node, write(fold, node, dataset, names, None, "CREATE"))
@@ -44,15 +46,21 @@ def _made(fold: Fold, node: PlanNode, state: State) -> State:
     return state
 
 
-@rule("CreateView", "AlterViewAs")
+@rule("CreateView", "CreateIcebergView", "AlterViewAs")
 def create_view_in_catalog(fold: Fold, node: PlanNode) -> State:
-    """A view of another catalog than the session's."""
-    names = _declared(fold, node.raw("userSpecifiedColumns"))
+    """A view of another catalog than the session's. Nobody tells there what was there before."""
+    aliases = fold.record.texts(node.raw("columnAliases"))
+    names = aliases or _declared(fold, node.raw("userSpecifiedColumns"))
     plan = named_plan(fold, node)
     schema = query_schema(fold, node, names)
-    dataset = None if plan is None else fold.naming.resolved_identifier(plan, schema)
-    mode = "ALTER" if node.class_name == "AlterViewAs" else "CREATE"
-    return write(fold, node, dataset, names, None, mode)
+    dataset = None if plan is None else fold.naming.resolved_identifier(plan, schema, view=True)
+    if node.class_name == "AlterViewAs":
+        return write(fold, node, dataset, names, None, "ALTER")
+    mode = "OVERWRITE" if node.raw("replace") is True else "CREATE"
+    state = write(fold, node, dataset, names, None, mode)
+    if node.raw("allowExisting") is not True:
+        return state
+    return only_if(fold, node, state, evidence.CREATED, UNTOLD)
 
 
 def _declared(fold: Fold, raw: Any) -> list[str] | None:

@@ -14,7 +14,13 @@ from spark_lineage.lineage.datasets.subset import partitions
 from spark_lineage.lineage.fold import Fold
 from spark_lineage.lineage.model import Dataset
 from spark_lineage.lineage.rule import rule
-from spark_lineage.lineage.rules.named import current_database
+from spark_lineage.lineage.rules.hudi_writes import (
+    HUDI_DELETES,
+    HUDI_OVERWRITES,
+    hudi_deletes,
+    hudi_operation,
+)
+from spark_lineage.lineage.rules.named import current_database, makes_iceberg
 from spark_lineage.lineage.rules.topics import topics_of
 from spark_lineage.lineage.rules.written_part import replaced_by_option, written_part
 from spark_lineage.lineage.target import Target
@@ -23,6 +29,7 @@ from spark_lineage.plan.node import PlanNode
 _OVERWRITE = "Overwrite"
 _IGNORE = "Ignore"
 _ERROR = "ErrorIfExists"
+_SPARK = "org.apache.spark."
 
 UNTOLD = "mode ignore: the source does not tell whether it wrote"
 
@@ -157,6 +164,7 @@ def insert_into_hive(fold: Fold, node: PlanNode) -> State:
     "CreateDataSourceTableAsSelectCommand",
     "CreateHiveTableAsSelectCommand",
     "OptimizedCreateHiveTableAsSelectCommand",
+    "CreateHoodieTableAsSelectCommand",
     "SaveAsV1TableCommand",
 )
 def create_as_select(fold: Fold, node: PlanNode) -> State:
@@ -203,7 +211,14 @@ def save_into_source(fold: Fold, node: PlanNode) -> State:
     options = {key.lower() for key in fold.record.mapping(node.raw("options"))}
     jdbc = {"url", "dbtable"} <= options
     made = (jdbc and _new(node)) or is_new_delta(fold.record, node)
+    hudi = hudi_operation(fold, node)
+    if hudi is not None:
+        made = node.text("mode") == _ERROR
     mode = "CREATE" if made else _mode(node)
+    if hudi in HUDI_OVERWRITES:
+        mode = "OVERWRITE"
+    elif hudi in HUDI_DELETES and datasets:
+        return hudi_deletes(fold, node, datasets[0], query_of(fold, node))
     dataset = _in_part(datasets[0] if datasets else None, replaced_by_option(fold, raw))
     state = write(fold, node, dataset, None, None, mode)
     for target in list(state.outputs):
@@ -221,13 +236,14 @@ def save_into_source(fold: Fold, node: PlanNode) -> State:
     return state
 
 
-@rule("InsertIntoDataSourceCommand")
+@rule("InsertIntoDataSourceCommand", "InsertIntoHoodieTableCommand")
 def insert_into_source(fold: Fold, node: PlanNode) -> State:
     """An insert into a relation that takes rows itself."""
     target = PlanNode(fold.record, node.refs("logicalRelation")[0])
     datasets = fold.naming.relation(target)
     names = fold.names(target.output())
-    return write(fold, node, datasets[0] if datasets else None, names, None, _mode(node))
+    static = _static(fold, node.raw("partitionSpec"))
+    return write(fold, node, datasets[0] if datasets else None, names, static, _mode(node))
 
 
 @rule("InsertIntoDataSourceDirCommand", "InsertIntoHiveDirCommand", "InsertIntoDir")
@@ -261,7 +277,12 @@ def insert_statement(fold: Fold, node: PlanNode) -> State:
     return write(fold, node, dataset, names, static, _mode(node))
 
 
-@rule("AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic")
+@rule(
+    "AppendData",
+    "OverwriteByExpression",
+    "OverwritePartitionsDynamic",
+    "PaimonDynamicPartitionOverwriteCommand",
+)
 def write_v2(fold: Fold, node: PlanNode) -> State:
     """An insert into a DataSource V2 table: Spark has put the query into its columns' order.
 
@@ -294,7 +315,8 @@ def create_as_select_v2(fold: Fold, node: PlanNode) -> State:
     """CREATE or REPLACE TABLE ... AS SELECT through a catalog."""
     name = node.refs("name") or node.children
     target = PlanNode(fold.record, name[0])
-    dataset = fold.naming.resolved_identifier(target, query_schema(fold, node))
+    schema, iceberg = query_schema(fold, node), makes_iceberg(fold, node)
+    dataset = fold.naming.resolved_identifier(target, schema, iceberg=iceberg)
     mode = "CREATE" if node.class_name == "CreateTableAsSelect" else "OVERWRITE"
     dataset = _in_part(dataset, replaced_by_option(fold, node.raw("writeOptions")))
     state = write(fold, node, dataset, None, None, mode)
@@ -306,7 +328,7 @@ def create_as_select_v2(fold: Fold, node: PlanNode) -> State:
 
 @rule("WriteToDataSourceV2", "WriteToMicroBatchDataSource", "WriteToMicroBatchDataSourceV1")
 def write_to_source(fold: Fold, node: PlanNode) -> State:
-    """A V2 sink that is no table."""
+    """A V2 sink that is no table, or one of the first streaming API."""
     dataset = None
     relation = node.refs("relation")
     if relation:
@@ -319,4 +341,14 @@ def write_to_source(fold: Fold, node: PlanNode) -> State:
         place = absolute(fold.naming.described_path(sink.get("path")) or "", fold.record.conf)
         form = fold.record.text(sink.get("format"))
         dataset = fold.naming.path(place, False, query_schema(fold, node), form)
+    if dataset is None and _is_connector(fold, sink):
+        schema = query_schema(fold, node)
+        datasets = fold.naming.saved_by(sink, node.raw("writeOptions"), schema)
+        dataset = datasets[0] if datasets else None
     return write(fold, node, dataset, None, None, None)
+
+
+def _is_connector(fold: Fold, sink: Any) -> bool:
+    """Whether a described sink is not one of Spark's own, which have names of their own or none."""
+    name = fold.record.text(sink.get("class")) if isinstance(sink, dict) else None
+    return name is not None and not name.startswith(_SPARK)

@@ -24,6 +24,7 @@ class Output:
     previous: str | None
     partitions: tuple[dict[str, str], ...]
     location: str | None
+    kind: str | None
 
 
 @dataclass(frozen=True)
@@ -133,4 +134,5 @@ def _output(dataset: dict[str, Any], database: str) -> Output:
         _short(previous, database) if previous else None,
         tuple(each["dimensions"] for each in subset.get("partitions", ())),
         places[0] if places else None,
+        dataset["facets"].get("datasetType", {}).get("datasetType"),
     )

@@ -63,6 +63,8 @@ def check(run: Told, wanted: dict[str, Any]) -> None:
     assert [output.name for output in run.outputs] == list(wanted.get("outputs", {}))
     for output in run.outputs:
         check_output(output, wanted["outputs"][output.name])
+        if "_view." in run.job:
+            assert (output.kind, output.location) == ("VIEW", None)
     quality = run.event["run"]["facets"]["sparkLineage_quality"]
     # A statement that failed in the analysis has no plan to tell of.
     assert quality.get("unknownNodes", {}) == {}

@@ -59,6 +59,25 @@ def test_a_connector_is_named_by_its_options(case: dict[str, Any], way: str) -> 
         assert all(each.schema == (("id", "long", None),) for each in found)
 
 
+@pytest.mark.parametrize(
+    ("full", "names"),
+    [
+        ("com.acme.spark.AcmeScan", [("spark", "com.acme.spark.AcmeScan")]),
+        ("org.apache.spark.sql.execution.streaming.sources.RateStreamTable$$anon$1", []),
+    ],
+)
+def test_a_stream_of_an_unknown_connector_is_named_by_its_scan(
+    full: str, names: list[tuple[str, str]]
+) -> None:
+    made = Made()
+    scan = made.described(full.rsplit(".", 1)[-1], **{"class": full})
+    node = made.node(
+        "StreamingDataSourceV2Relation", output=[], scan=scan, catalog=None, identifier=None
+    )
+    found = Naming(node.record, LineageOptions()).relation(node)
+    assert [(each.namespace, each.name) for each in found] == names
+
+
 @pytest.mark.parametrize("kind", ["NoopTable$", "RateStreamTable", "ConsoleTable$"])
 def test_what_holds_no_data_is_no_data_set(kind: str) -> None:
     made = Made()

@@ -47,6 +47,11 @@ def test_one_name_for_one_place(uri: str, namespace: str, name: str) -> None:
         ("file:/lake/ev/dt=1/part-00000-1a2b-c000.snappy.parquet", "/lake/ev"),
         ("file:/lake/ev/dt=1/extra.csv", "/lake/ev"),
         ("file:/lake/ev/000000_0", "/lake/ev"),
+        (
+            "file:/lake/ev/dt=x/"
+            "2c702959-5b89-4004-a97f-a6d552b40517-0_0-146-0_20261130162012450.parquet",
+            "/lake/ev",
+        ),
         ("file:/lake/ev/rates.csv", "/lake/ev/rates.csv"),
     ],
 )

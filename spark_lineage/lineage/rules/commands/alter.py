@@ -23,11 +23,14 @@ from spark_lineage.plan.node import PlanNode
     "AddPartitions",
     "AlterColumn",
     "AlterColumns",
+    "AlterHoodieTableAddColumnsCommand",
+    "AlterHoodieTableChangeColumnCommand",
     "AlterTableAddColumnsCommand",
     "AlterTableChangeColumnCommand",
     "AlterTableChangeColumnCommentsCommand",
     "AlterTableClusterBy",
     "AlterTableCollation",
+    "AlterTableCommand",
     "AlterTableSerDePropertiesCommand",
     "AlterTableSetPropertiesCommand",
     "AlterTableUnsetPropertiesCommand",
@@ -35,9 +38,11 @@ from spark_lineage.plan.node import PlanNode
     "AlterViewSchemaBindingCommand",
     "CommentOnTable",
     "CreateIndex",
+    "CreateIndexCommand",
     "DropColumns",
     "DropConstraint",
     "DropIndex",
+    "DropIndexCommand",
     "DropPartitions",
     "RecoverPartitions",
     "RenameColumn",
@@ -58,19 +63,19 @@ def alter(fold: Fold, node: PlanNode) -> State:
     return changes(named_table(fold, node), "ALTER", partitions(fold, node.raw("partSpec")))
 
 
-@rule("AlterTableAddPartitionCommand")
+@rule("AlterHoodieTableAddPartitionCommand", "AlterTableAddPartitionCommand")
 def add_partitions(fold: Fold, node: PlanNode) -> State:
     """ADD PARTITION: pairs of a partition and, if it has one, its place."""
-    raw = node.raw("partitionSpecsAndLocs")
+    raw = node.raw("partitionSpecsAndLocs") or node.raw("partitionSpecs")
     pairs = raw if isinstance(raw, list) else []
     specs = [pair[0] for pair in pairs if isinstance(pair, list) and pair]
     return changes(named_table(fold, node), "ALTER", partitions(fold, *specs))
 
 
-@rule("AlterTableDropPartitionCommand")
+@rule("AlterHoodieTableDropPartitionCommand", "AlterTableDropPartitionCommand")
 def drop_partitions(fold: Fold, node: PlanNode) -> State:
     """DROP PARTITION."""
-    raw = node.raw("specs")
+    raw = node.raw("specs") or node.raw("partitionSpecs")
     specs = raw if isinstance(raw, list) else []
     return changes(named_table(fold, node), "ALTER", partitions(fold, *specs))
 

@@ -14,6 +14,8 @@ UNTOLD = "IF NOT EXISTS: the catalog does not tell whether the table was there"
 
 @rule(
     "CreateDataSourceTableCommand",
+    "CreateHoodieTableCommand",
+    "CreateHoodieTableLikeCommand",
     "CreateMetricView",
     "CreateMetricViewCommand",
     "CreateTable",

@@ -8,7 +8,7 @@ from spark_lineage.lineage.column import State
 from spark_lineage.lineage.fold import Fold
 from spark_lineage.lineage.model import Dataset
 from spark_lineage.lineage.rule import rule
-from spark_lineage.lineage.rules.named import changes, is_temporary, named_plan
+from spark_lineage.lineage.rules.named import changes, is_temporary, is_view, named_plan
 from spark_lineage.lineage.target import Target
 from spark_lineage.plan.node import PlanNode
 
@@ -21,7 +21,7 @@ def _renamed(old: Dataset | None, new: Dataset | None) -> State:
     return state
 
 
-@rule("AlterTableRenameCommand")
+@rule("AlterHoodieTableRenameCommand", "AlterTableRenameCommand")
 def rename(fold: Fold, node: PlanNode) -> State:
     """In the session catalog: a new name without a database stays in the old one's."""
     old, new = node.raw("oldName"), node.raw("newName")
@@ -31,7 +31,8 @@ def rename(fold: Fold, node: PlanNode) -> State:
         return changes(None, None)
     if fold.record.text(new.get("database")) is None:
         new = {**new, "database": old.get("database")}
-    return _renamed(fold.naming.identifier(old), fold.naming.identifier(new))
+    view, naming = is_view(node), fold.naming
+    return _renamed(naming.identifier(old, view=view), naming.identifier(new, view=view))
 
 
 @rule("RenameTable")
@@ -40,7 +41,8 @@ def rename_in_catalog(fold: Fold, node: PlanNode) -> State:
     plan = named_plan(fold, node)
     if plan is None:
         return changes(None, None)
-    return _renamed(fold.naming.resolved_identifier(plan), _new_name(fold, node, plan))
+    old = fold.naming.resolved_identifier(plan, view=is_view(node, plan))
+    return _renamed(old, _new_name(fold, node, plan))
 
 
 def _new_name(fold: Fold, node: PlanNode, plan: PlanNode) -> Dataset | None:
@@ -54,4 +56,5 @@ def _new_name(fold: Fold, node: PlanNode, plan: PlanNode) -> Dataset | None:
         parts = [*before, *parts]
     elif len(parts) == len(before) + 2 and parts[0] == name:
         parts = parts[1:]
-    return fold.naming.table_of(name, parts, ())
+    facts = {"datasetType": {"datasetType": "VIEW"}} if is_view(node, plan) else None
+    return fold.naming.table_of(name, parts, (), facts=facts)

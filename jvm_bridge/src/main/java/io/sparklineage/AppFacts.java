@@ -45,10 +45,13 @@ final class AppFacts {
           known.put(key, redactor.value(key, value));
         }
       }
-      for (String variable : new String[] {"AWS_REGION", "AWS_DEFAULT_REGION"}) {
-        String region = System.getenv(variable);
-        if (region != null && !known.containsKey(REGION)) {
-          known.put(REGION, region);
+      // In the order in which Amazon's client looks for it.
+      String[] regions = {
+        System.getProperty(REGION), System.getenv("AWS_REGION"), System.getenv("AWS_DEFAULT_REGION")
+      };
+      for (String region : regions) {
+        if (region != null && !region.isEmpty()) {
+          known.putIfAbsent(REGION, region);
         }
       }
       known.put(FOLDER, System.getProperty(FOLDER, ""));

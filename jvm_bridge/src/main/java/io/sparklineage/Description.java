@@ -44,6 +44,9 @@ abstract class Description {
     add("org.apache.spark.sql.connector.expressions.Expression", Description::expression);
     add("org.apache.spark.sql.delta.commands.CloneSource", LakehouseFacts::cloneSource);
     add("org.apache.spark.sql.connector.iceberg.catalog.Procedure", LakehouseFacts::procedure);
+    add("org.apache.paimon.spark.procedure.Procedure", LakehouseFacts::procedure);
+    add(LakehouseFacts.HUDI_PROCEDURES + "Procedure", LakehouseFacts::hudiProcedure);
+    add(LakehouseFacts.HUDI_PROCEDURES + "ProcedureArgs", LakehouseFacts::hudiArguments);
     add("org.apache.spark.sql.sources.Filter", Description::plainText);
   }
 
@@ -217,8 +220,9 @@ abstract class Description {
   private static void scan(Object scan, Shape shape, ValueWriter to) {
     to.begin(shape.simpleName)
         .text("class", shape.fullName)
-        .text("version", LakehouseFacts.scanVersion(scan))
-        .end();
+        .text("version", LakehouseFacts.scanVersion(scan));
+    LakehouseFacts.scan(scan, shape, to);
+    to.end();
   }
 
   /** A transform or reference of the V2 API is its text: {@code bucket(4, id)}. */

@@ -1,9 +1,17 @@
 package io.sparklineage;
 
+import java.lang.reflect.Array;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
 /**
- * What Delta's and Iceberg's own objects hold in memory: paths, versions, branches.
+ * What Delta's, Iceberg's, Hudi's and Paimon's own objects hold in memory: paths, versions,
+ * branches, procedures' arguments.
  *
- * <p>Neither library is on the bridge's class path, so all goes by name. Only values and fields
+ * <p>None of the libraries is on the bridge's class path, so all goes by name. Only values and fields
  * that are set already are read: no snapshot is computed and no file is opened. Stateless.
  */
 final class LakehouseFacts {
@@ -11,6 +19,13 @@ final class LakehouseFacts {
   private static final String DELTA = "org.apache.spark.sql.delta.";
   private static final String PINNED_INDEX = DELTA + "files.TahoeFileIndexWithSnapshotDescriptor";
   private static final String ICEBERG = "org.apache.iceberg.";
+  private static final String PAIMON = "org.apache.paimon.";
+  static final String HUDI_PROCEDURES = "org.apache.spark.sql.hudi.command.procedures.";
+
+  /** The arguments that name a table stand among the first of a procedure of Hudi's. */
+  private static final int FIRST_ARGUMENTS = 3;
+
+  private static final List<String> NAMING_ARGUMENTS = Arrays.asList("table", "path");
 
   private LakehouseFacts() {}
 
@@ -40,12 +55,62 @@ final class LakehouseFacts {
         .end();
   }
 
-  /** A procedure of Iceberg's on Spark 3; later ones are Spark's own. */
+  /** A procedure of Paimon's, and of Iceberg's on Spark 3; later ones of Iceberg's are Spark's. */
   static void procedure(Object procedure, Shape shape, ValueWriter to) {
     to.begin(shape.simpleName)
         .text("class", shape.fullName)
         .text("catalog", SparkCompat.text(SparkCompat.field(procedure, "tableCatalog"), "name"))
         .end();
+  }
+
+  /** A procedure of Hudi's: what its first parameters are called. */
+  static void hudiProcedure(Object procedure, Shape shape, ValueWriter to) {
+    List<String> names = new ArrayList<>();
+    Object parameters = SparkCompat.call(procedure, "parameters");
+    int length = parameters == null ? 0 : Array.getLength(parameters);
+    for (int i = 0; i < length && i < FIRST_ARGUMENTS; i++) {
+      names.add(SparkCompat.text(Array.get(parameters, i), "name"));
+    }
+    to.begin(shape.simpleName)
+        .text("class", shape.fullName)
+        .field("parameters", names)
+        .end();
+  }
+
+  /**
+   * The arguments of a procedure of Hudi's that may name a table, by name or by number: no other,
+   * since there are passwords among them.
+   */
+  static void hudiArguments(Object arguments, Shape shape, ValueWriter to) {
+    Map<String, Object> told = new LinkedHashMap<>();
+    Object places = SparkCompat.call(arguments, "map");
+    Object row = SparkCompat.call(arguments, "internalRow");
+    Object values = SparkCompat.field(row, "values");
+    if (places instanceof Map && values instanceof Object[]) {
+      for (Map.Entry<?, ?> entry : ((Map<?, ?>) places).entrySet()) {
+        String key = String.valueOf(entry.getKey());
+        int at = entry.getValue() instanceof Integer ? (Integer) entry.getValue() : -1;
+        boolean named = NAMING_ARGUMENTS.contains(key);
+        boolean early = key.matches("\\d") && Integer.parseInt(key) < FIRST_ARGUMENTS;
+        if ((named || early) && at >= 0 && at < ((Object[]) values).length) {
+          Object value = ((Object[]) values)[at];
+          told.put(key, value == null ? null : value.toString());
+        }
+      }
+    }
+    to.begin(shape.simpleName).field("arguments", told).end();
+  }
+
+  /** The further keys of a described scan: Paimon's own table, which a stream names nowhere else. */
+  static void scan(Object scan, Shape shape, ValueWriter to) {
+    if (!shape.fullName.startsWith(PAIMON)) {
+      return;
+    }
+    Object table = SparkCompat.call(scan, "table");
+    Object options = SparkCompat.call(table, "options");
+    Object path = options instanceof Map ? ((Map<?, ?>) options).get("path") : null;
+    to.text("table", SparkCompat.text(table, "name"))
+        .text("path", path == null ? null : path.toString());
   }
 
   /** The further keys of a described relation of Delta's own: its change data feed. */

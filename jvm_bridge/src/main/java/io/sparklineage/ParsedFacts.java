@@ -18,6 +18,11 @@ final class ParsedFacts {
 
   /** How Spark describes an action that came by SparkSession.sql, which has one statement. */
   private static final String BY_SQL = "sql at ";
+
+  /** The same in the call stack, which people and connectors (Hudi) do not describe anew. */
+  private static final Pattern CALLED_BY_SQL =
+      Pattern.compile("\\s*org\\.apache\\.spark\\.sql\\.(?:classic\\.)?SparkSession\\.sql\\(");
+
   private static final String STAR = "org.apache.spark.sql.catalyst.analysis.Star";
   /** A description is one only if it begins as one does: people begin sentences likewise. */
   private static final Pattern STATEMENT =
@@ -37,12 +42,15 @@ final class ParsedFacts {
    * The text of the statement: Spark keeps it with the nodes it parsed, but not for each command
    * in each version; servers put it into the description.
    */
-  static String sql(LogicalPlan parsed, LogicalPlan analyzed, String description) {
+  static String sql(
+      LogicalPlan parsed, LogicalPlan analyzed, String description, String callSite) {
     String text = textOf(analyzed);
     if (text == null) {
       text = textOf(parsed);
     }
-    if (text == null && description != null && description.startsWith(BY_SQL)) {
+    boolean called = callSite != null && CALLED_BY_SQL.matcher(callSite).lookingAt();
+    if (text == null
+        && (called || (description != null && description.startsWith(BY_SQL)))) {
       text = textBelow(analyzed);
     }
     boolean statement = description != null && STATEMENT.matcher(description).matches();
@@ -51,7 +59,8 @@ final class ParsedFacts {
 
   /**
    * Commands that the analyzer rewrites lose their text on 4.x, the query below them keeps it: the
-   * text of the whole statement, unless it came from a view.
+   * text of the whole statement, unless it came from a view. A relation may be an earlier
+   * statement's: Spark caches them.
    */
   private static String textBelow(LogicalPlan analyzed) {
     Deque<Object> stack = new ArrayDeque<>();
@@ -61,10 +70,14 @@ final class ParsedFacts {
     for (int looked = 0; !stack.isEmpty() && looked < MOST_BELOW; looked++) {
       TreeNode<?> node = (TreeNode<?>) stack.pop();
       String text = textOf(node);
-      if (text != null && SparkCompat.callOption(node.origin(), "objectType") == null) {
+      String name = Shape.of(node).simpleName;
+      boolean cached = name.equals("LogicalRelation");
+      if (text != null
+          && !cached
+          && SparkCompat.callOption(node.origin(), "objectType") == null) {
         return text;
       }
-      if (!Shape.of(node).simpleName.equals("View")) {
+      if (!name.equals("View")) {
         pushTrees(SparkCompat.children(node), stack, 0);
         for (Object inner : SparkCompat.list(SparkCompat.call(node, "innerChildren"))) {
           pushTrees(inner, stack, 0);

@@ -163,7 +163,8 @@ final class RecordBuilder {
         String known = client != null && client.statement != null ? client.statement : null;
         String found =
             known == null
-                ? ParsedFacts.sql(query.logical(), analyzed, execution.description)
+                ? ParsedFacts.sql(
+                    query.logical(), analyzed, execution.description, execution.callSite)
                 : known;
         execution.sql = Limits.cut(found, Limits.STATEMENT);
       }
