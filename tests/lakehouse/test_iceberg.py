@@ -72,6 +72,8 @@ def test_a_table_has_its_catalog_and_path(ran: Ran) -> None:
     assert output["facets"]["symlinks"]["identifiers"] == [
         {"namespace": "file", "name": f"{ran.folder}/ice/db/t", "type": "LOCATION"}
     ]
+    storage = output["facets"]["storage"]
+    assert (storage["storageLayer"], storage["fileFormat"]) == ("iceberg", "parquet")
 
 
 def test_a_table_made_by_a_query_has_its_path_too(ran: Ran) -> None:

@@ -181,8 +181,19 @@ def _iceberg_table(naming: Naming, table: dict[str, Any], catalog: Any) -> Datas
         # Its tables keep the name that they have elsewhere.
         owner = name.partition(".")[0]
     parts = name.removeprefix(owner + ".").split(".")
-    found = naming.table_of(owner, parts, schema, place)
+    found = naming.table_of(
+        owner, parts, schema, place, {"storage": _iceberg_storage(record, table)}
+    )
     return of_framework(found, "iceberg")
+
+
+def _iceberg_storage(record: Record, table: Mapping[str, Any]) -> dict[str, str]:
+    """The layer, and the format of its data files where the table says it (``iceberg/parquet``)."""
+    told = record.mapping(table.get("properties")).get("format")
+    layer, _, form = told.partition("/") if isinstance(told, str) else ("", "", "")
+    if layer == "iceberg" and form:
+        return {"storageLayer": layer, "fileFormat": form}
+    return {"storageLayer": "iceberg"}
 
 
 def is_metadata_table(record: Record, table: Mapping[str, Any]) -> bool:

@@ -218,6 +218,8 @@ class Tables:
             account, region = self._first(_GLUE_ACCOUNT), self._first(_GLUE_REGION)
             iceberg = iceberg_catalog(settings, implementation, metastore, account, region)
             kind = iceberg.kind
+            if catalog != SESSION_CATALOG and "datasetType" not in (facts or {}):
+                facts = {"storage": {"storageLayer": "iceberg"}, **(facts or {})}
         if framework == "paimon":
             kind = kind or "filesystem"
             parts = [*parts[:-1], paimon.table_name(parts[-1])]
