@@ -5,7 +5,7 @@
     python benchmarks/collector.py --part graph --postgres URL      # of an empty database
     python benchmarks/collector.py --part memory --events 1000000   # the long run
 
-Prints a line for each figure. The collector of `ingest`, `start` and `memory` is
+Prints a line for each figure. The collector of `ingest`, `new`, `start` and `memory` is
 a process of its own, asked over HTTP by clients in this one; `graph`, `ladder`
 and `search` put the question to the library and time the answer, and say with
 `over HTTP` what the whole of it takes.
@@ -29,9 +29,9 @@ import urllib.parse
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from collector_events import Events, batches, posted
+from collector_events import KNOWN, NEW, ORDINARY, Events, batches, posted, sizes
 from collector_graph import HOPS, build
 from sqlalchemy import insert, select
 
@@ -41,15 +41,36 @@ from spark_lineage.collector.server import tune
 from spark_lineage.collector.service import Collector
 from spark_lineage.collector.store import schema
 
-CLIENTS, JOBS = 16, 200
+CLIENTS, JOBS, BATCH = 16, 200, 100
+QUANTILES = (("median", 0.5), ("p90", 0.9), ("p99", 0.99))
 # What is asked of each part if nothing else is said: under three minutes each.
-EVENTS = {"ingest": 10_000, "memory": 60_000}
+EVENTS = {"ingest": 10_000, "new": 1_000, "memory": 60_000}
 STARTS = 1_000
 
 
+class Server(NamedTuple):
+    """A collector in a process of its own."""
+
+    process: subprocess.Popen[str]
+    address: str
+    # How long it took to start.
+    seconds: float
+
+    def timed(self, path: str, bodies: list[bytes], clients: int) -> Spent:
+        """What it takes to post bodies, each client waiting for its answers."""
+        work, own = cpu(self.process.pid), time.process_time()
+        wall = posted(self.address, path, bodies, clients)
+        return Spent(wall, cpu(self.process.pid) - work, time.process_time() - own)
+
+    def health(self) -> dict[str, int]:
+        """How much there is of everything."""
+        content: dict[str, int] = json.loads(get(self.address, "/healthz"))
+        return content
+
+
 @contextmanager
-def served(db: str) -> Iterator[tuple[subprocess.Popen[str], str, float]]:
-    """A collector in a process of its own: the process, its address, how long it took to start."""
+def served(db: str) -> Iterator[Server]:
+    """A collector in a process of its own, ended with the context."""
     begin = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "spark_lineage.cli", "collector", "--port", "0", "--db", db],
@@ -59,51 +80,99 @@ def served(db: str) -> Iterator[tuple[subprocess.Popen[str], str, float]]:
     assert process.stdout is not None
     address = process.stdout.readline().split()[-1]
     try:
-        yield process, address, time.perf_counter() - begin
+        yield Server(process, address, time.perf_counter() - begin)
     finally:
         process.terminate()
         process.wait()
 
 
 def ingest(db: str, given: argparse.Namespace) -> None:
-    """Events a second, each answered when it is on the disk."""
+    """Events a second of known lineage, each answered when it is on the disk."""
     count = given.events or EVENTS["ingest"]
-    with served(db) as (process, address, _):
-        for what, lean, first in (("as the agent sends it", False, 0), ("lean", True, 1 << 40)):
-            events = Events(JOBS, lean)
-            size = f"{events.size / 1000:.1f} kB, 20 edges to columns, 4 to rows"
-            say(f"an event {what}", size)
-            taken(process, address, events, count, first)
+    with served(db) as server:
+        for number, shape in enumerate(KNOWN):
+            repeats(server, Events(JOBS, shape), count, number << 40)
 
 
-def taken(
-    process: subprocess.Popen[str], address: str, events: Events, count: int, first: int
-) -> None:
-    begin = health(address)["events"]
-    known = events.known(first)
-    spent = posted(address, "/api/v1/lineage", known, CLIENTS)
-    say("new lineage, single posts", f"{JOBS / spent:.0f} events/s")
-    before, work = health(address), cpu(process.pid)
-    spent = posted(address, "/api/v1/lineage", events.mixed(first + 1_000, count), CLIENTS)
-    work = cpu(process.pid) - work
-    rate(f"single posts, {CLIENTS} clients, known lineage", count, spent, work, 1_000)
-    later = batches(events.mixed(first + 10_000_000, count * 2), 100)
-    work = cpu(process.pid)
-    spent = posted(address, "/api/v1/lineage/batch", later, 2)
-    work = cpu(process.pid) - work
-    rate("batches of 100, 2 clients, known lineage", count * 2, spent, work, 5_000)
-    after = health(address)
+def repeats(server: Server, events: Events, count: int, first: int) -> None:
+    """Runs of jobs that are known, one event a request and in batches."""
+    begin = server.health()["events"]
+    posted(server.address, "/api/v1/lineage", events.known(first), CLIENTS)
+    before = server.health()
+    bodies = events.mixed(first + 1_000, count)
+    told = f"{CLIENTS} clients, one event a request, known lineage"
+    rate(f"{events}, {told}", count, server.timed("/api/v1/lineage", bodies, CLIENTS), 1_000)
+    bodies = batches(events.mixed(first + 10_000_000, count * 2), BATCH)
+    told = f"batches of {BATCH} from 2 clients, known lineage"
+    spent = server.timed("/api/v1/lineage/batch", bodies, 2)
+    rate(f"{events}, {told}", count * 2, spent, 5_000)
+    after = server.health()
     say("new edge rows of the repeats", str(after["edges"] - before["edges"]))
     assert after["events"] == begin + JOBS + count * 3, "an event was acknowledged and lost"
 
 
-def rate(what: str, count: int, spent: float, work: float, wanted: int) -> None:
-    found = count / spent
+def new(db: str, given: argparse.Namespace) -> None:
+    """Events a second where each has a job, data sets, columns and edges of its own."""
+    count = given.events or EVENTS["new"]
+    with served(db) as server:
+        for number, (shape, wanted) in enumerate(zip(NEW, (1_000, 0, 400), strict=True)):
+            # Half of them one by one, the other half in batches: other jobs.
+            events = Events(2 * count, shape)
+            bodies = events.known(number << 40)
+            before = server.health()
+            told = f"{CLIENTS} clients, one event a request, new lineage"
+            spent = server.timed("/api/v1/lineage", bodies[:count], CLIENTS)
+            rate(f"{events}, {told}", count, spent, wanted)
+            told = f"batches of {BATCH} from 2 clients, new lineage"
+            spent = server.timed("/api/v1/lineage/batch", batches(bodies[count:], BATCH), 2)
+            rate(f"{events}, {told}", count, spent, wanted)
+            after = server.health()
+            edges = (after["edges"] - before["edges"]) / (2 * count)
+            say("new edges of each event", f"{edges:.0f}, two of them from data set to data set")
+            assert after["events"] == before["events"] + 2 * count, "an event was lost"
+        some_new(server, 2 * count)
+        used = resident(server.process.pid)
+        say("memory of the collector after them", f"{used} MiB (wanted at most 300)")
+
+
+def some_new(server: Server, count: int) -> None:
+    """Events of which one in ten has a job and data sets of its own."""
+    first = len(NEW) << 40
+    events = Events(JOBS + count, ORDINARY._replace(what="of some jobs"))
+    known = [events.event(job, first + job, True) for job in range(JOBS)]
+    posted(server.address, "/api/v1/lineage", known, CLIENTS)
+    bodies = [
+        events.event(n % JOBS if n % 10 else JOBS + n, first + JOBS + n, True) for n in range(count)
+    ]
+    told = f"batches of {BATCH} from 2 clients, one in ten is new lineage"
+    spent = server.timed("/api/v1/lineage/batch", batches(bodies, BATCH), 2)
+    rate(f"{events}, {told}", count, spent)
+
+
+class Spent(NamedTuple):
+    """Seconds: until all were answered, of the collector's processor time, of the clients'."""
+
+    wall: float
+    server: float
+    clients: float
+
+
+def rate(what: str, count: int, spent: Spent, wanted: int = 0) -> None:
+    found = count / spent.wall
+    told = f", {found / wanted:.2f} of {wanted:,} wanted" if wanted else ""
     say(
         what,
-        f"{found:.0f} events/s, {found / wanted:.2f} of {wanted:,} wanted;"
-        f" {work / count * 1e6:.0f} µs of processor time an event",
+        f"{found:.0f} events/s{told};"
+        f" {spent.server / count * 1e6:.0f} µs of processor time an event,"
+        f" the clients took {100 * spent.clients / spent.wall:.0f} % of a processor",
     )
+
+
+def weighed(folder: Path) -> str:
+    """How large events are, as JSON without blanks."""
+    found = sizes(folder)
+    told = [f"{name} {quantile(found, part) / 1000:.1f} kB" for name, part in QUANTILES]
+    return f"{len(found)}; {', '.join(told)}"
 
 
 def questions_of_graph(db: str, given: argparse.Namespace) -> None:
@@ -124,10 +193,11 @@ def questions_of_graph(db: str, given: argparse.Namespace) -> None:
     say("memory of this process, which asked them", f"{resident(os.getpid())} MiB")
     names = columns(collector, starts[:200])
     collector.close()
-    with served(db) as (process, address, _):
+    with served(db) as server:
         paths = [f"/api/v1/columns/impact?{query}&depth={HOPS}" for query in names]
-        answered(f"impact over HTTP, {HOPS} hops, whole answer", address, paths)
-        say("memory of the collector after them", f"{resident(process.pid)} MiB (wanted 300)")
+        answered(f"impact over HTTP, {HOPS} hops, whole answer", server.address, paths)
+        used = resident(server.process.pid)
+        say("memory of the collector after them", f"{used} MiB (wanted 300)")
 
 
 def columns(collector: Collector, ids: list[int]) -> list[str]:
@@ -247,21 +317,20 @@ def search(db: str, _given: argparse.Namespace) -> None:
 def start(db: str, _given: argparse.Namespace) -> None:
     """Until the first request can be sent, on a new database and on one that there is."""
     for what in ("a new database", "a database that is there"):
-        with served(db) as (_, address, seconds):
+        with served(db) as server:
             begin = time.perf_counter()
-            get(address, "/readyz")
-            say(
-                f"start on {what}",
-                f"{seconds + since(begin):.2f} s, {(seconds + since(begin)) / 2:.2f} of 2 wanted",
-            )
+            get(server.address, "/readyz")
+            found = server.seconds + since(begin)
+            say(f"start on {what}", f"{found:.2f} s, {found / 2:.2f} of 2 wanted")
 
 
 def memory(db: str, given: argparse.Namespace) -> None:
     """Resident memory of the collector, idle and after many events."""
     events, total = Events(JOBS), given.events or EVENTS["memory"]
     most = 10_000
-    with served(db) as (process, address, _):
-        say("memory, idle", f"{resident(process.pid)} MiB (wanted at most 300)")
+    with served(db) as server:
+        pid, address = server.process.pid, server.address
+        say("memory, idle", f"{resident(pid)} MiB (wanted at most 300)")
         posted(address, "/api/v1/lineage", events.known(), CLIENTS)
         part, done, told, begin = max(total // 10, 1_000), 0, 0, time.perf_counter()
         while done < total:
@@ -272,7 +341,7 @@ def memory(db: str, given: argparse.Namespace) -> None:
             done += count
             if done - told >= part or done >= total:
                 pace, told, begin = (done - told) / since(begin), done, time.perf_counter()
-                figure = f"{resident(process.pid)} MiB; {pace:.0f} events/s; {_size(db)}"
+                figure = f"{resident(pid)} MiB; {pace:.0f} events/s; {_size(db)}"
                 say(f"memory, {done:,} events", figure)
 
 
@@ -301,11 +370,6 @@ def get(address: str, path: str) -> bytes:
     connection.close()
     assert answer.status == 200, (answer.status, body[:500])
     return body
-
-
-def health(address: str) -> dict[str, int]:
-    content: dict[str, int] = json.loads(get(address, "/healthz"))
-    return content
 
 
 def cpu(pid: int) -> float:
@@ -351,6 +415,7 @@ PARTS = {
     "start": start,
     "ladder": ladder,
     "ingest": ingest,
+    "new": new,
     "graph": questions_of_graph,
     "search": search,
     "memory": memory,
@@ -368,9 +433,15 @@ def main() -> None:
         const="own",
         help="URL of an empty database; without one: its own, which does not wait for the disk",
     )
-    parser.add_argument("--events", type=int, help="how many events `ingest` and `memory` post")
+    parser.add_argument("--events", type=int, help="how many `ingest`, `new` and `memory` post")
     parser.add_argument("--scale", type=float, default=1.0, help="of the graph's size")
+    parser.add_argument(
+        "--weigh", metavar="FOLDER", help="only say how large the events in a folder are"
+    )
     given = parser.parse_args()
+    if given.weigh:
+        say(f"events in {given.weigh}", weighed(Path(given.weigh)))
+        return
     say("load of the machine before", f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     gc.collect()
     with ExitStack() as stack:

@@ -1,10 +1,10 @@
 """Events as this project's agent sends them, and clients that post them.
 
-Each of the jobs reads two tables of 20 columns and overwrites one of ten: 20
-edges to columns and 4 to rows, expressions, schemas, symlinks, statistics, the
+Each of the jobs reads two tables and overwrites one: two edges to each of its columns
+and 4 to rows, expressions, schemas, symlinks, statistics, the
 job's SQL, what the agent says of itself. START tells the lineage too, as it does
-where the query is known by then. The agent's own builder makes them; ``lean``
-ones have the same edges and little else, as other producers send them.
+where the query is known by then. The agent's own builder makes them; those of other
+shapes are such events with less in them, as other producers send them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import urllib.parse
 import uuid
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from spark_lineage.lineage.model import (
     Dataset,
@@ -36,98 +37,125 @@ WAREHOUSE = "s3://bench/warehouse"
 DAY0 = datetime(2026, 1, 1)
 _RUN, _APPLICATION = (str(uuid.UUID(int=1 << 120 | n)) for n in (1, 2))
 _WRITTEN = 987_654_321
+_JOB = "JOB@JOB"
+
+
+class Shape(NamedTuple):
+    """What the events of a job have in them: columns of each input and of the output."""
+
+    what: str
+    read: int
+    written: int
+    # What is told beside the edges, the SQL and statistics: `all` that the agent tells, the
+    # `schemas` of all data sets, or that of the `output` alone.
+    told: str = "all"
+
+
+AGENT = Shape("as the agent sends it", 20, 10)
+LEAN = Shape("lean", 20, 10, "output")
+MEDIAN = Shape("small", 4, 2, "output")
+ORDINARY = Shape("ordinary", 10, 10, "schemas")
+BIG = Shape("big", 50, 50, "schemas")
+KNOWN = (AGENT, LEAN, MEDIAN)
+NEW = (ORDINARY, AGENT, BIG)
 
 
 class Events:
     """The events of so many jobs; a job's are alike but for run, time and statistics."""
 
-    def __init__(self, jobs: int, lean: bool = False) -> None:
-        self._jobs = [
-            (self._body(n, "START", lean), self._body(n, "COMPLETE", lean)) for n in range(jobs)
-        ]
-        self.size = sum(len(body) for pair in self._jobs for body in pair) // (2 * jobs)
+    def __init__(self, jobs: int, shape: Shape = AGENT) -> None:
+        self.jobs = jobs
+        self._shape = shape
+        self._bodies = [_body(shape, state) for state in ("START", "COMPLETE")]
+        self.size = sum(len(self.event(jobs // 2, 1, end)) for end in (False, True)) // 2
+
+    def __str__(self) -> str:
+        shape = self._shape
+        return (
+            f"an event {shape.what} ({self.size / 1000:.1f} kB, 2 tables of {shape.read} columns"
+            f" into one of {shape.written}: {2 * shape.written + 4} edges)"
+        )
 
     def known(self, first: int = 0) -> list[bytes]:
         """One successful run of each job."""
-        return [self.event(job, first + job, True) for job in range(len(self._jobs))]
+        return [self.event(job, first + job, True) for job in range(self.jobs)]
 
     def mixed(self, first: int, count: int) -> list[bytes]:
         """``count`` events, START and COMPLETE of one run after the other, job by job."""
-        return [
-            self.event(n // 2 % len(self._jobs), first + n // 2, n % 2 == 1) for n in range(count)
-        ]
+        return [self.event(n // 2 % self.jobs, first + n // 2, n % 2 == 1) for n in range(count)]
 
     def event(self, job: int, run: int, end: bool) -> bytes:
         """One event of a run, by the run's number, by which its time is told too."""
         at = DAY0 + timedelta(seconds=run % (1 << 28) * 10 + end * 5)
-        body = self._jobs[job][end].replace(b"@TIME@", at.strftime("%Y-%m-%dT%H:%M:%SZ").encode())
+        body = self._bodies[end].replace(b"@TIME@", at.strftime("%Y-%m-%dT%H:%M:%SZ").encode())
+        body = body.replace(_JOB.encode(), f"{self._shape.what.partition(' ')[0]}_{job}".encode())
         body = body.replace(str(_WRITTEN).encode(), str(1_000 + run % 100_000).encode())
         return body.replace(_RUN.encode(), str(uuid.UUID(int=run)).encode())
 
-    @staticmethod
-    def _body(job: int, state: str, lean: bool) -> bytes:
-        name = f"lean_{job}" if lean else str(job)
-        orders, customers = _table(f"orders_{name}"), _table(f"customers_{name}")
 
-        def source(table: Dataset, column: int, kind: Kind) -> Source:
-            return Source(table.namespace, table.name, f"column_{column}", kind)
+def _body(shape: Shape, state: str) -> bytes:
+    """An event with marks for its job, run, time and number of rows."""
+    orders, customers = (_table(f"{name}_{_JOB}", shape.read) for name in ("orders", "customers"))
 
-        columns = tuple(
-            OutputColumn(
-                f"column_{n}",
-                (Kind.IDENTITY, Kind.TRANSFORMATION, Kind.AGGREGATION)[n % 3],
-                Origin.INPUT_FIELDS,
-                f"coalesce(orders.column_{n}, customers.column_{2 * n})",
-                direct=(
-                    source(orders, n, (Kind.IDENTITY, Kind.TRANSFORMATION)[n % 2]),
-                    source(customers, 2 * n, Kind.TRANSFORMATION),
-                ),
-                data_type='"string"',
-            )
-            for n in range(10)
+    def source(table: Dataset, column: int, kind: Kind) -> Source:
+        return Source(table.namespace, table.name, f"column_{column % shape.read}", kind)
+
+    columns = tuple(
+        OutputColumn(
+            f"column_{n}",
+            (Kind.IDENTITY, Kind.TRANSFORMATION, Kind.AGGREGATION)[n % 3],
+            Origin.INPUT_FIELDS,
+            f"coalesce(orders.column_{n}, customers.column_{2 * n % shape.read})",
+            direct=(
+                source(orders, n, (Kind.IDENTITY, Kind.TRANSFORMATION)[n % 2]),
+                source(customers, 2 * n, Kind.TRANSFORMATION),
+            ),
+            data_type='"string"',
         )
-        rows = (
-            source(orders, 0, Kind.JOIN),
-            source(customers, 0, Kind.JOIN),
-            source(orders, 3, Kind.FILTER),
-            source(orders, 1, Kind.GROUP_BY),
-        )
-        out = _table(f"summary_{name}", 10)
-        output = Output(out, columns=columns, indirect=rows, lifecycle="OVERWRITE")
-        run = Run(
-            _RUN,
-            "bench",
-            f"etl.summary_{name}",
-            "COMMAND",
-            0,
-            1,
-            sql=f"INSERT OVERWRITE summary_{name} SELECT ... FROM orders_{name} JOIN ...",
-            parent=ParentRun(_APPLICATION, "bench", "etl"),
-            root=ParentRun(_APPLICATION, "airflow", "nightly"),
-            spark_version="4.0.1",
-            context={"applicationId": "application_1_2", "user": "etl", "queryId": "7"},
-            quality={"agentVersion": "0.1.0"},
-            input_statistics={
-                (orders.namespace, orders.name): {"rows": _WRITTEN, "bytes": 2048, "files": 2}
-            },
-            output_statistics={(out.namespace, out.name): {"rows": _WRITTEN, "bytes": 512}},
-        )
-        lineage = Lineage(inputs=(Input(orders), Input(customers)), outputs=(output,))
-        builder = EventBuilder()
-        told: dict[str, Any] = (
-            builder.start(run, lineage) if state == "START" else builder.end(run, lineage, state)
-        )
-        told["eventTime"] = "@TIME@"
-        if lean:
-            _strip(told)
-        return json.dumps(told, separators=(",", ":")).encode()
+        for n in range(shape.written)
+    )
+    rows = (
+        source(orders, 0, Kind.JOIN),
+        source(customers, 0, Kind.JOIN),
+        source(orders, 3, Kind.FILTER),
+        source(orders, 1, Kind.GROUP_BY),
+    )
+    out = _table(f"summary_{_JOB}", shape.written)
+    output = Output(out, columns=columns, indirect=rows, lifecycle="OVERWRITE")
+    run = Run(
+        _RUN,
+        "bench",
+        f"etl.summary_{_JOB}",
+        "COMMAND",
+        0,
+        1,
+        sql=f"INSERT OVERWRITE summary_{_JOB} SELECT ... FROM orders_{_JOB} JOIN ...",
+        parent=ParentRun(_APPLICATION, "bench", "etl"),
+        root=ParentRun(_APPLICATION, "airflow", "nightly"),
+        spark_version="4.0.1",
+        context={"applicationId": "application_1_2", "user": "etl", "queryId": "7"},
+        quality={"agentVersion": "0.1.0"},
+        input_statistics={
+            (orders.namespace, orders.name): {"rows": _WRITTEN, "bytes": 2048, "files": 2}
+        },
+        output_statistics={(out.namespace, out.name): {"rows": _WRITTEN, "bytes": 512}},
+    )
+    lineage = Lineage(inputs=(Input(orders), Input(customers)), outputs=(output,))
+    builder = EventBuilder()
+    told: dict[str, Any] = (
+        builder.start(run, lineage) if state == "START" else builder.end(run, lineage, state)
+    )
+    told["eventTime"] = "@TIME@"
+    if shape.told != "all":
+        _strip(told, shape.told == "schemas")
+    return json.dumps(told, separators=(",", ":")).encode()
 
 
-def _strip(event: dict[str, Any]) -> None:
+def _strip(event: dict[str, Any], schemas: bool) -> None:
     """Leave what a plain producer tells: the edges, the output's schema, the SQL, statistics."""
     event["run"]["facets"] = {"processing_engine": event["run"]["facets"]["processing_engine"]}
     for item in event["inputs"]:
-        item["facets"] = {}
+        item["facets"] = {"schema": item["facets"]["schema"]} if schemas else {}
     (output,) = event["outputs"]
     output["facets"] = {key: output["facets"][key] for key in ("schema", "columnLineage")}
 
@@ -139,6 +167,22 @@ def _table(name: str, columns: int = 20) -> Dataset:
         schema=tuple((f"column_{n}", '"string"', None) for n in range(columns)),
         symlinks=((WAREHOUSE, f"/sales/{name}", "LOCATION"),),
     )
+
+
+def sizes(folder: Path) -> list[int]:
+    """The sizes in bytes of the events in a folder's files: JSON, or one event a line."""
+    found = []
+    for path in sorted(folder.rglob("*.json*")):
+        text = path.read_text(errors="replace")
+        for part in (text,) if path.suffix == ".json" else text.splitlines():
+            try:
+                content = json.loads(part)
+            except ValueError:
+                continue
+            for one in content if isinstance(content, list) else [content]:
+                if isinstance(one, dict) and "eventTime" in one:
+                    found.append(len(json.dumps(one, separators=(",", ":")).encode()))
+    return found
 
 
 def batches(events: list[bytes], size: int) -> list[bytes]:

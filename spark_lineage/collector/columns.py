@@ -8,6 +8,7 @@ checked for structure before; what is odd beyond that is left out, not refused.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -28,10 +29,10 @@ def column_part(facets: dict[str, Any], own: str = "sparkLineage_columns") -> Co
     edges = _unique(_edges(lineage or {}))
     told = {facts.name: facts for facts in _told(extra or {})}
     names = sorted({*((lineage or {}).get("fields") or {}), *told})
-    columns = tuple(
-        _column(name, told.get(name), [edge for edge in edges if edge.column == name])
-        for name in names
-    )
+    of_column: dict[str | None, list[SourceEdge]] = defaultdict(list)
+    for edge in edges:
+        of_column[edge.column].append(edge)
+    columns = tuple(_column(name, told.get(name), of_column[name]) for name in names)
     via = _texts((extra or {}).get("via"))
     part = ColumnPart(edges, columns, _availability(extra or {}, columns), via=via)
     return merge(part, explicit)
@@ -138,17 +139,18 @@ def _edge(
 ) -> SourceEdge:
     description = text if isinstance(text, str) and text else None
     # The same few names in each edge, which are kept for long: each is one text.
-    namespace, name, field = (intern(source[key]) for key in ("namespace", "name", "field"))
-    return SourceEdge(column, namespace, name, field, kind, masking, description)
+    namespace, name = intern(source["namespace"]), intern(source["name"])
+    return SourceEdge(column, namespace, name, intern(source["field"]), kind, masking, description)
 
 
 def _unique(edges: Iterable[SourceEdge]) -> tuple[SourceEdge, ...]:
     # One source may be told twice with two descriptions: keep the least, in any order.
     kept: dict[tuple[Any, ...], SourceEdge] = {}
     for edge in edges:
-        known = kept.get(edge.key())
+        key = edge.key()
+        known = kept.get(key)
         if known is None or (edge.description or "") < (known.description or ""):
-            kept[edge.key()] = edge
+            kept[key] = edge
     return tuple(kept[key] for key in sorted(kept))
 
 

@@ -448,7 +448,22 @@ def _schema(facet: dict[str, Any]) -> Fields | None:
     if facet.get("_deleted") is True or not facet.get("fields"):
         return None
     found: dict[str, Field] = {}
-    stack = [("", "", field) for field in reversed(facet["fields"]) if field]
+    for top in facet["fields"]:
+        if not top:
+            continue
+        if top.get("fields"):
+            _nested(top, found)
+            continue
+        path = intern(top["name"])
+        if path not in found:
+            kind = top.get("type")
+            text = top.get("description") or None
+            found[path] = Field(path, path, intern(kind) if kind else None, len(found), text)
+    return Fields(found.values())
+
+
+def _nested(top: dict[str, Any], found: dict[str, Field]) -> None:
+    stack = [("", "", top)]
     while stack:
         prefix, root, field = stack.pop()
         path = intern(prefix + field["name"])
@@ -459,7 +474,6 @@ def _schema(facet: dict[str, Any]) -> Fields | None:
             found[path] = Field(path, root, kind, len(found), text)
             inner = [child for child in field.get("fields") or () if child]
             stack.extend((path + ".", root, child) for child in reversed(inner))
-    return Fields(found.values())
 
 
 def _both(one: DatasetFacts, other: DatasetFacts) -> DatasetFacts:

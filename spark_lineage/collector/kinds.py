@@ -58,13 +58,19 @@ def own_type(direct: list[str]) -> str | None:
 
 def of_transformation(transformation: dict[str, object]) -> str:
     """The kind of one ``transformations`` entry of columnLineage 1-1-0 and later."""
-    subtype = str(transformation.get("subtype") or "").upper()
-    indirect = str(transformation.get("type") or "").upper() == "INDIRECT"
-    if indirect:
+    told, subtype = transformation.get("type"), transformation.get("subtype")
+    # Longer than any word they are none.
+    return _of_words(str(told or "")[:32], str(subtype or "")[:32])
+
+
+@lru_cache(maxsize=1_024)
+def _of_words(told: str, subtype: str) -> str:
+    subtype = subtype.upper()
+    if told.upper() == "INDIRECT":
         return subtype if subtype in INDIRECT else "INDIRECT"
     if subtype in VALUE:
         return subtype
-    if subtype in INDIRECT and not transformation.get("type"):
+    if subtype in INDIRECT and not told:
         return subtype
     return "DIRECT"
 

@@ -39,13 +39,17 @@ class Seen(Generic[T]):
     """Things by their texts, those used lately, up to a sum of the texts' lengths.
 
     There are two halves: what is found in the elder one goes into the younger, and
-    when that is full, it becomes the elder one, which is forgotten.
+    when that is full, it becomes the elder one, which is forgotten. What was asked for
+    once only stands in a small part of its own, so that many that never come again
+    cost little and drive nothing out.
     """
 
     def __init__(self, most_bytes: int) -> None:
-        self._half = most_bytes // 2
-        self._bytes = 0
+        self._half = most_bytes * 2 // 5
+        self._few = most_bytes // 5
+        self._bytes = self._new_bytes = 0
         self._lock = threading.Lock()
+        self._new: dict[bytes, T] = {}
         self._young: dict[bytes, T] = {}
         self._old: dict[bytes, T] = {}
 
@@ -54,18 +58,30 @@ class Seen(Generic[T]):
         found = self._young.get(text)
         if found is not None:
             return found
-        made = self._old.get(text)
-        if made is None:
-            made = make()
-        if made is None:
-            return None
-        with self._lock:
-            if text not in self._young:
-                if self._young and self._bytes + len(text) > self._half:
-                    self._old, self._young, self._bytes = self._young, {}, 0
-                self._young[text] = made
-                self._bytes += len(text)
+        known = self._new.get(text)
+        if known is None:
+            known = self._old.get(text)
+        if known is not None:
+            with self._lock:
+                self._again(text, known)
+            return known
+        made = make()
+        if made is not None:
+            with self._lock:
+                if self._new_bytes + len(text) > self._few:
+                    self._new, self._new_bytes = {}, 0
+                self._new[text] = made
+                self._new_bytes += len(text)
         return made
+
+    def _again(self, text: bytes, known: T) -> None:
+        if self._new.pop(text, None) is not None:
+            self._new_bytes -= len(text)
+        if text not in self._young:
+            if self._young and self._bytes + len(text) > self._half:
+                self._old, self._young, self._bytes = self._young, {}, 0
+            self._young[text] = known
+            self._bytes += len(text)
 
 
 class Part(NamedTuple):
@@ -199,13 +215,15 @@ def _run_facet(name: str, body: Any) -> RunFacet | None:
 
 
 def _job(item: dict[str, Any]) -> Job | None:
+    text = orjson.dumps(item)
+
     def make() -> Job | None:
-        clean = masking.masked(item)
+        clean = masking.masked(item) if masking.suspicious(text.decode()) else item
         if shapes.faults(clean, shapes.JOB):
             return None
         return Job(jobs.told(clean), _part(_text(clean)))
 
-    return _jobs.get(orjson.dumps(item), make)
+    return _jobs.get(text, make)
 
 
 def _dataset(
@@ -223,7 +241,7 @@ def _dataset(
         varying["facets"] = {k: v for k, v in facets.items() if k in _VARYING}
 
     def make() -> Dataset | None:
-        clean = masking.masked(stable)
+        clean = masking.masked(stable) if masking.suspicious(text.decode()) else stable
         if shapes.faults(clean, _OF_DATASET):
             return None
         facts, told = read(clean, output), clean.pop("facets", None)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import orjson
+
 MASK = "***"
 _WORDS = (
     r"pass(?:word|wd|phrase)|pwd|secret|api[_.-]?key|access[_.-]?key|private[_.-]?key"
@@ -26,27 +28,54 @@ _PAIR = re.compile(
     re.IGNORECASE,
 )
 _BEARER = re.compile(r"\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
-_SUSPICIOUS = re.compile(rf"{_WORDS}|token|\bsig=|://[^\s/@\"]+@|bearer|basic", re.IGNORECASE)
-
-# Looked for first, since an expression of many words is slow over a long text.
-_HINTS = ("pass", "pwd", "secret", "token", "key", "cred", "auth", "sig", "bearer", "basic", "@")
+# What each secret, or the key of one, has in it, in lower case: texts are looked for far
+# quicker than an expression.
+_SIGNS = (
+    "password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "authorization",
+    "signature", "sig=", "bearer", "basic",
+)  # fmt: skip
+# Letters that are read as s and i where case is ignored.
+_LETTERS = ("ſ", "ı", "i̇")
+_KEYS = tuple(
+    f"{word}{sign}key"
+    for word in ("api", "access", "private", "account")
+    for sign in ("", "_", ".", "-")
+)
+_USER = re.compile(r"://[^\s/@\"]+@")
 
 
 def suspicious(text: str) -> bool:
-    """Whether there may be a secret in a text at all: most events have none, and this is quick."""
+    """Whether there may be a secret in a text at all: most events have none, and this is quick.
+
+    It holds of the JSON of a value, too, if it holds of a key or text in it.
+    """
     low = text.lower()
-    for hint in _HINTS:
-        if hint in low:
-            return _SUSPICIOUS.search(text) is not None
-    return False
+    for sign in _SIGNS if low.isascii() else _SIGNS + _LETTERS:
+        if sign in low:
+            return True
+    if "key" in low:
+        for key in _KEYS:
+            if key in low:
+                return True
+    return "@" in low and _USER.search(low) is not None
 
 
 def masked(value: Any) -> Any:
     """A JSON value without its secrets; the value given stays as it was."""
+    try:
+        if not suspicious(orjson.dumps(value).decode()):
+            return value
+    except TypeError:
+        # An integer of more than 64 bits, a deep nest: looked at part by part.
+        pass
+    return _masked(value)
+
+
+def _masked(value: Any) -> Any:
     if isinstance(value, str):
         return text(value)
     if isinstance(value, list):
-        return [masked(item) for item in value]
+        return [_masked(item) for item in value]
     if not isinstance(value, dict):
         return value
     found = {}
@@ -60,7 +89,7 @@ def masked(value: Any) -> Any:
         if secret and isinstance(item, str | int | float) and not isinstance(item, bool):
             found[key] = MASK if item != "" else item
         else:
-            found[key] = masked(item)
+            found[key] = _masked(item)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -56,8 +56,7 @@ class Facet(NamedTuple):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A column of a schema by its path; ``position`` counts from 0, nested ones too."""
 
     path: str
@@ -73,27 +72,33 @@ class Fields(tuple[Field, ...]):
     @property
     def body(self) -> str:
         """As it is kept; long, and seldom asked for."""
-        return canonical(
+        known: str | None = self.__dict__.pop("_body", None)
+        return self._written() if known is None else known
+
+    def _written(self) -> str:
+        # Its keys in order, as `canonical` has them.
+        return orjson.dumps(
             [
                 {
+                    "description": one.description,
                     "path": one.path,
+                    "position": one.position,
                     "root": one.root,
                     "type": one.type,
-                    "position": one.position,
-                    "description": one.description,
                 }
                 for one in self
             ]
-        )
+        ).decode()
 
     @cached_property
     def hash(self) -> str:
         """What is the same for equal ones."""
-        return digest(self.body)
+        # What is new is kept next, and is not written twice.
+        body = self.__dict__["_body"] = self._written()
+        return digest(body)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceEdge:
+class SourceEdge(NamedTuple):
     """One source of an output column, or of the whole result (``column`` None)."""
 
     column: str | None
@@ -110,8 +115,7 @@ class SourceEdge:
         return (*column, self.namespace, self.name, self.field, self.kind, self.masking)
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnFacts:
+class ColumnFacts(NamedTuple):
     """What a producer says of an output column as a whole."""
 
     name: str
@@ -143,12 +147,67 @@ class ColumnPart:
     @property
     def body(self) -> str:
         """As it is kept; long, and seldom asked for."""
-        return canonical(asdict(self))
+        known: str | None = self.__dict__.pop("_body", None)
+        return self._written() if known is None else known
+
+    def _written(self) -> str:
+        # All keys in order, as `canonical` has them.
+        return orjson.dumps(
+            {
+                "availability": self.availability,
+                "columns": [
+                    {
+                        "availability": one.availability,
+                        "expression": one.expression,
+                        "name": one.name,
+                        "opaque": one.opaque,
+                        "origin": one.origin,
+                        "type": one.type,
+                        "via": one.via,
+                    }
+                    for one in self.columns
+                ],
+                "edges": [
+                    {
+                        "column": one.column,
+                        "description": one.description,
+                        "field": one.field,
+                        "kind": one.kind,
+                        "masking": one.masking,
+                        "name": one.name,
+                        "namespace": one.namespace,
+                    }
+                    for one in self.edges
+                ],
+                "inputs": self.inputs,
+                "issues": self.issues,
+                "via": self.via,
+            }
+        ).decode()
+
+    @classmethod
+    def of_body(cls, body: str) -> ColumnPart:
+        """What was kept."""
+        told = orjson.loads(body)
+        inputs = told.get("inputs")
+        return cls(
+            tuple(SourceEdge(**one) for one in told.get("edges") or ()),
+            tuple(
+                ColumnFacts(**{**one, "opaque": tuple(one["opaque"]), "via": tuple(one["via"])})
+                for one in told.get("columns") or ()
+            ),
+            told.get("availability"),
+            tuple(told.get("issues") or ()),
+            tuple(told.get("via") or ()),
+            None if inputs is None else tuple((one[0], one[1]) for one in inputs),
+        )
 
     @cached_property
     def hash(self) -> str:
         """What is the same for equal ones."""
-        return hashlib.sha256(self.body.encode()).hexdigest()
+        # What is new is kept next, and is not written twice.
+        body = self.__dict__["_body"] = self._written()
+        return hashlib.sha256(body.encode()).hexdigest()
 
     @cached_property
     def sources(self) -> frozenset[tuple[str, str]]:
@@ -205,7 +264,7 @@ class Event:
     pieces: dict[bytes, bytes] = field(default_factory=dict, compare=False)
 
     def again(self, **changes: Any) -> Event:
-        """The same but for what is given: quicker than ``replace``."""
+        """The same but for what is given, which are no names: quicker than ``replace``."""
         made = object.__new__(Event)
         made.__dict__.update({**self.__dict__, **changes})
         for name in ("order", "schema_order"):
@@ -216,6 +275,21 @@ class Event:
     def terminal(self) -> bool:
         """Whether it ends its run; a JOB or DATASET event is final in itself."""
         return self.kind != "RUN" or self.type in TERMINAL
+
+    @cached_property
+    def names(self) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+        """The data sets that it speaks of, and those that it only links to."""
+        used: set[tuple[str, str]] = set()
+        linked: set[tuple[str, str]] = set()
+        for one in (*self.inputs, *self.outputs):
+            used.add((one.namespace, one.name))
+            if one.columns is not None:
+                used |= one.columns.sources
+            linked.update(link[:2] for link in one.symlinks)
+            if one.renamed_from:
+                linked.add(one.renamed_from)
+        used.update(dataset for _, dataset, _ in self.job_io)
+        return used, linked
 
     @cached_property
     def order(self) -> str:

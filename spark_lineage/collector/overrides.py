@@ -20,7 +20,7 @@ from spark_lineage.collector.model import (
     digest,
 )
 from spark_lineage.collector.store import definitions, schema, write
-from spark_lineage.collector.store.names import Names, column_digest
+from spark_lineage.collector.store.names import Names
 from spark_lineage.collector.store.rows import chunks
 
 JOB_NAMESPACE = "spark-lineage:override"
@@ -143,7 +143,8 @@ def _column(
     # As it was meant then: a later rename takes what was said along.
     of = names.dataset(name, time)
     c = schema.columns
-    return connection.scalar(select(c.c.id).where(c.c.digest == column_digest(of, path)))
+    this = c.c.whole if path is None else (c.c.path == path) & ~c.c.whole
+    return connection.scalar(select(c.c.id).where(c.c.dataset_id == of, this))
 
 
 def _event(number: int, row: dict[str, Any]) -> Event:

@@ -44,6 +44,8 @@ _MARKS = re.compile(rf"{_MARK}(\d\d)|{_NUMBERS}(\d\d)(?!\d)".encode())
 # Of one job: its START and its end, each with and without statistics.
 _MOST_FORMS = 6
 _KEY_BYTES = 300
+# What a job takes beside its key and its forms.
+_JOB_BYTES = 600
 _TRIES = 8
 
 Path = tuple[str | int, ...]
@@ -137,9 +139,9 @@ class _Form:
         return self._event(values)
 
     def _event(self, values: list[bytes]) -> Event | None:
-        for number, value in zip(self.numbers, values, strict=True):
-            if not number and masking.suspicious(value.decode()):
-                return None
+        texts = [value for value, number in zip(values, self.numbers, strict=True) if not number]
+        if masking.suspicious(b" ".join(texts).decode()):
+            return None
         try:
             time = times.parse(values[self.time].decode())
         except (ValueError, OverflowError):
@@ -210,6 +212,7 @@ def _form(text: bytes, content: dict[str, Any], read: Read) -> _Form | None:
     ]
     numbers = [len(path) == 5 and path[0] != "run" for path in paths]
     places = paths.index(_TIME), paths.index(_RUN)
+    _ = event.names  # found once for all that are like it
     return _Form(raw, numbers, *places, event, body, run_facets, io_facets, len(text) + 4_000)
 
 
@@ -257,7 +260,8 @@ class Forms:
                 if self._bytes > self._half:
                     self._old, self._young, self._bytes = self._young, {}, 0
                 self._young[key] = self._old.get(key) or _Job([])
-                self._bytes += len(key) + sum(form.size for form in self._young[key].forms)
+                known = self._young[key].forms
+                self._bytes += len(key) + _JOB_BYTES + sum(form.size for form in known)
             return
         job.tries += 1
         if job.tries > _TRIES + job.hits // 4 and job.tries & job.tries - 1:

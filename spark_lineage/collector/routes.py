@@ -89,9 +89,7 @@ async def take(request: Request) -> Response:
     the body in quarantine, when it is malformed. A body whose content type says that
     it has an event a line is a batch, and is answered like one.
     """
-    refused: Exception | None = getattr(request.state, "refused", None)
-    if refused is not None:
-        raise refused
+    _refused(request)
     if _has_lines(request):
         return JSONResponse(await take_batch(request))
     body = await _body(request)
@@ -112,6 +110,13 @@ async def take_batch(request: Request) -> dict[str, Any]:
     return await run_in_threadpool(
         _collector(request).take_batch, body, encoding, _has_lines(request), _token(request)
     )
+
+
+def _refused(request: Request) -> None:
+    """Raise what the quick way (``quick``) found already."""
+    refused: Exception | None = getattr(request.state, "refused", None)
+    if refused is not None:
+        raise refused
 
 
 def _has_lines(request: Request) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 from spark_lineage.collector import times
 
 Check = Callable[[Any], str | None]
+Test = Callable[[Any], bool]
 MOST_FAULTS = 100
 _MISSING = object()
 
@@ -158,8 +159,106 @@ JOB_EVENT = {**_BASE, "job!": JOB, "inputs": [DATASET], "outputs": [DATASET]}
 DATASET_EVENT = {**_BASE, "dataset!": DATASET}
 
 
+class _Tests:
+    """What tells quickly whether values fit a shape: a function for each part of it."""
+
+    def __init__(self) -> None:
+        # By the shape's identity; the shape stays, too.
+        self._known: dict[int, tuple[Any, Test]] = {}
+
+    def of(self, shape: Any) -> Test:
+        known = self._known.get(id(shape))
+        if known is not None:
+            return known[1]
+        if isinstance(shape, dict):
+            return self._of_object(shape)
+        if isinstance(shape, MapOf):
+            return self._note(shape, _values_fit(self.of(shape.shape)))
+        if isinstance(shape, list):
+            return self._note(shape, _items_fit(self.of(shape[0])))
+        return self._note(shape, _passes(shape))
+
+    def _note(self, shape: Any, test: Test) -> Test:
+        self._known[id(shape)] = (shape, test)
+        return test
+
+    def _of_object(self, shape: dict[str, Any]) -> Test:
+        texts: list[tuple[str, bool]] = []
+        others: list[tuple[str, bool, Test]] = []
+        # Before its members: a field has fields.
+        test = self._note(shape, _members_fit(texts, others))
+        for key, expected in shape.items():
+            name, needed = key.rstrip("!"), key[-1] == "!"
+            if expected is _text:
+                texts.append((name, needed))
+            else:
+                others.append((name, needed, self.of(expected)))
+        return test
+
+
+def _members_fit(texts: list[tuple[str, bool]], others: list[tuple[str, bool, Test]]) -> Test:
+    def fit(item: Any) -> bool:
+        if not isinstance(item, dict):
+            return False
+        get = item.get
+        for name, needed in texts:
+            child = get(name)
+            if needed if child is None else not isinstance(child, str):
+                return False
+        for name, needed, test in others:
+            child = get(name)
+            if needed if child is None else not test(child):
+                return False
+        return True
+
+    return fit
+
+
+def _values_fit(test: Test) -> Test:
+    def fit(item: Any) -> bool:
+        return isinstance(item, dict) and all(
+            child is None or test(child) for child in item.values()
+        )
+
+    return fit
+
+
+def _items_fit(test: Test) -> Test:
+    def fit(item: Any) -> bool:
+        return isinstance(item, list) and all(map(test, item))
+
+    return fit
+
+
+def _passes(check: Check) -> Test:
+    def fit(item: Any) -> bool:
+        return not check(item)
+
+    return fit
+
+
+# Of whole shapes, when they are ready for any thread.
+_ready: dict[int, tuple[Any, Test]] = {}
+
+
+def fits(value: Any, shape: Any) -> bool:
+    """Whether nothing is wrong with ``value``: known far quicker than what is.
+
+    What is nested too deeply to know it so does not fit.
+    """
+    known = _ready.get(id(shape))
+    if known is None:
+        known = _ready[id(shape)] = (shape, _Tests().of(shape))
+    try:
+        return known[1](value)
+    except RecursionError:
+        return False
+
+
 def faults(value: Any, shape: Any) -> list[Fault]:
     """All that is wrong with ``value``, in the order of its text, at most 100."""
+    if fits(value, shape):
+        return []
     found: list[Fault] = []
     stack: list[tuple[Any, Any, str]] = [(value, shape, "$")]
     while stack and len(found) < MOST_FAULTS:

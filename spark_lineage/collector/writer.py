@@ -23,6 +23,9 @@ MOST_EVENTS = 500
 # So long is waited for as many callers as came together before: a transaction costs far
 # more than one of its events.
 GATHER_SECONDS = 0.003
+# Not for as many events as these: they are worth a transaction, and while it is written the
+# next ones are read.
+MANY_EVENTS = 50
 # Of one event: False if it was here already, True if it is new, else what went wrong.
 Outcome = bool | Exception
 
@@ -41,6 +44,7 @@ class Writer:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._waiting: list[_Ticket] = []
+        self._events = 0
         self._changed = threading.Condition()
         # How many tickets are worth a transaction now: as many as the one before had.
         self._enough = 1
@@ -77,7 +81,8 @@ class Writer:
                 )
                 self._thread.start()
             self._waiting.append(ticket)
-            if len(self._waiting) in (1, self._enough):
+            self._events += len(ticket.events)
+            if len(self._waiting) in (1, self._enough) or len(ticket.events) >= MANY_EVENTS:
                 self._changed.notify()
 
     def _work(self) -> None:
@@ -87,14 +92,15 @@ class Writer:
                     if self._closed:
                         return
                     self._changed.wait()
-                if len(self._waiting) < self._enough:
+                if not self._is_enough():
                     self._changed.wait_for(self._is_enough, GATHER_SECONDS)
                 group = self._next()
                 self._enough = len(group)
             self._write(group)
 
     def _is_enough(self) -> bool:
-        return self._closed or len(self._waiting) >= self._enough
+        many = self._events >= MANY_EVENTS
+        return many or self._closed or len(self._waiting) >= self._enough
 
     def _next(self) -> list[_Ticket]:
         """The tickets to write now: those that wait, up to a limit."""
@@ -105,6 +111,7 @@ class Writer:
             count += 1
             size += len(ticket.events)
         group, self._waiting = self._waiting[:count], self._waiting[count:]
+        self._events -= size
         return group
 
     def _write(self, group: list[_Ticket]) -> None:

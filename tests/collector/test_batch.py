@@ -10,11 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
+from spark_lineage.collector import maintenance
 from spark_lineage.collector.intake import MalformedError
 from spark_lineage.collector.service import Collector, QuarantinedError
 from spark_lineage.collector.store.engine import BusyError
 from spark_lineage.errors import NotFoundError
-from tests.collector.build import Json, edges, event, writes
+from tests.collector.build import FACET, Json, edges, event, writes
 
 BATCH = "/api/v1/lineage/batch"
 
@@ -155,3 +156,30 @@ def test_quarantine_over_http(client: httpx.Client) -> None:
     assert client.post(f"/api/v1/quarantine/{number}/replay").json()["state"] == "OPEN"
     assert client.get("/api/v1/quarantine/123456").status_code == 404
     assert client.get("/api/v1/quarantine/x").status_code == 422
+
+
+def test_any_text_is_kept_as_it_is(collector: Collector) -> None:
+    """What a database reads otherwise than it is written: escapes, separators, no value."""
+    odd = [
+        "a\tb", "a\nb", "a\rb", "a\\b", "a\\tb", "\\", "\\N", "\\.", 'a"b', "a'b", "{a,b}", "a,b",
+        "NULL", "null", " ", "%s", "?", ":x", "ü", "😀",
+    ]  # fmt: skip
+    columns: dict[str, Any] = {name: [] for name in odd}
+    events = [
+        writes("t", columns, own={"documentation": {**FACET, "description": "\n".join(odd)}}),
+        *(event(inputs=(name,), job=name, run=n) for n, name in enumerate(odd, 2)),
+    ]
+    body = json.dumps(events).encode()
+    assert collector.take_batch(body)["status"] == "success"
+    # Again, as what is there already, and newer.
+    for one in events:
+        one["eventTime"] = "2026-02-01T00:00:00Z"
+    assert collector.take_batch(json.dumps(events).encode())["status"] == "success"
+    graph = collector.graph()
+    found = {one["path"] for one in graph["columns"] if one["name"] == "t"}
+    assert found == {*odd, ""}
+    assert {one["name"] for one in graph["datasets"]} == {*odd, "t"}
+    kept = [json.loads(text) for text in maintenance.export(collector.database)]
+    assert sorted(one["job"]["name"] for one in kept) == sorted([*odd, "make_t"] * 2)
+    said = [one["outputs"][0]["facets"]["documentation"] for one in kept if one["outputs"]]
+    assert [one["description"] for one in said] == ["\n".join(odd)] * 2

@@ -296,3 +296,22 @@ def test_any_events_in_any_order(data: st.DataObject) -> None:
     events = [data.draw(_any_event(run)) for run in range(1, data.draw(st.integers(2, 7)) + 1)]
     order = data.draw(st.permutations(events))
     assert _graph(order) == _graph(events)
+
+
+@settings(
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(data=st.data())
+def test_any_events_in_any_batches(data: st.DataObject) -> None:
+    """New names, links and schemas that come together are made and settled at once."""
+    events = [data.draw(_any_event(run)) for run in range(1, data.draw(st.integers(2, 7)) + 1)]
+    expected = _graph(events)
+    order = data.draw(st.permutations(events))
+    _graph([])
+    while order:
+        size = data.draw(st.integers(1, len(order)))
+        some, order = order[:size], order[size:]
+        assert _KEPT[0].take_batch(json.dumps(some).encode())["status"] == "success"
+    assert _KEPT[0].graph() == expected

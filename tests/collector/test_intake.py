@@ -6,10 +6,12 @@ import zlib
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from spark_lineage.collector import intake
+from spark_lineage.collector import intake, shapes
 from spark_lineage.collector.service import Collector, QuarantinedError
-from tests.collector.build import FACET, dataset, event, lineage, schema
+from tests.collector.build import FACET, dataset, event, lineage, schema, writes
 
 
 def faults(content: Any) -> list[tuple[str, str]]:
@@ -211,3 +213,28 @@ def test_a_fault_of_ours_is_quarantined_not_sent_again(
     with pytest.raises(QuarantinedError, match="could not be stored: KeyError"):
         collector.take(json.dumps(event()).encode())
     assert collector.health()["quarantined"] == 1
+
+
+_ODD = st.sampled_from([None, 3, 3.0, True, "", "x", [], {}, [None], {"a": None}, [{}]])
+
+
+@given(st.data())
+def test_the_quick_look_finds_what_the_long_one_does(data: st.DataObject) -> None:
+    """Each place of a whole event in turn is something odd, or not there."""
+    content = writes("t", {"a": ["IDENTITY s.a"]}, inputs=("s",), own={"schema": schema("a:int")})
+    place: Any = content
+    for _ in range(data.draw(st.integers(0, 9))):
+        steps = list(place) if isinstance(place, dict) else list(range(len(place)))
+        if not steps:
+            break
+        step = data.draw(st.sampled_from(steps))
+        if not isinstance(place[step], dict | list) or data.draw(st.booleans()):
+            place[step] = data.draw(_ODD)
+            if isinstance(place, dict) and data.draw(st.booleans()):
+                del place[step]
+            break
+        place = place[step]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shapes, "fits", lambda *_: False)
+        found = shapes.faults(content, shapes.RUN_EVENT)
+    assert shapes.fits(content, shapes.RUN_EVENT) == (not found)

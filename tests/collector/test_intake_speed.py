@@ -16,6 +16,7 @@ import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Text, cast, select
 
 from spark_lineage.collector import intake, known, maintenance, repeats, times
 from spark_lineage.collector.model import REFERENCE, Event
@@ -193,11 +194,20 @@ def test_a_run_like_the_one_before_is_not_parsed(monkeypatch: pytest.MonkeyPatch
 
 
 def test_parts_are_forgotten_when_they_are_too_many() -> None:
-    seen: known.Seen[int] = known.Seen(100)
-    made = []
-    for n in (1, 2, 1, 3, 1, 2):
-        seen.get(b"%040d" % n, lambda n=n: made.append(n) or n)  # type: ignore[misc]
-    assert made == [1, 2, 3, 2]
+    seen: known.Seen[int] = known.Seen(250)
+    made: list[int] = []
+
+    def ask(*numbers: int) -> None:
+        for n in numbers:
+            seen.get(b"%040d" % n, lambda n=n: made.append(n) or n)  # type: ignore[misc]
+
+    # Two fit into each half, one that came once stands apart.
+    ask(1, 1, 2, 2, 3, 3, 1)
+    assert made == [1, 2, 3]
+    ask(5, 6, 7, 3, 1)
+    assert made == [1, 2, 3, 5, 6, 7]
+    ask(4, 4, 2, 5)
+    assert made == [1, 2, 3, 5, 6, 7, 4, 2, 5]
     assert seen.get(b"x" * 1_000, lambda: 7) == 7
     assert seen.get(b"none", lambda: None) is None
 
@@ -297,6 +307,20 @@ def test_a_repeat_of_known_lineage_adds_no_edge(collector: Collector) -> None:
     assert len(before) == 3
 
 
+def test_columns_are_found_whatever_their_digest(collector: Collector) -> None:
+    """An older store has others: a column is found by its data set and path."""
+    content = writes("t", {"a": ["IDENTITY s.a"]}, inputs=("s",), own={"schema": schema("a:int")})
+    collector.take(json.dumps(content).encode())
+    columns = tables.columns
+    with collector.database.write() as connection:
+        connection.execute(columns.update().values(digest=cast(columns.c.id, Text)))
+        before = connection.execute(select(columns.c.id).order_by(columns.c.id)).all()
+    again = writes("t", {"a": ["AGGREGATION s.a"]}, inputs=("s",), run=2, minute=5)
+    collector.take(json.dumps(again).encode())
+    with collector.database.read() as connection:
+        assert connection.execute(select(columns.c.id).order_by(columns.c.id)).all() == before
+
+
 def test_what_was_acknowledged_survives_a_kill_in_the_middle(tmp_path: Path) -> None:
     """Sixteen clients post while the process is killed: nothing that got its 201 is lost."""
     command = [sys.executable, "-m", "spark_lineage.cli", "collector", "--port", "0"]
@@ -311,7 +335,9 @@ def test_what_was_acknowledged_survives_a_kill_in_the_middle(tmp_path: Path) -> 
     def post(client: int) -> None:
         with httpx.Client(base_url=url, trust_env=False) as http:
             for number in range(10_000):
-                content = writes("t", {"a": ["IDENTITY s.a"]}, run=client * 10_000 + number)
+                # Known lineage and new: another table each time.
+                table = "t" if number % 2 else f"t_{client}_{number}"
+                content = writes(table, {"a": ["IDENTITY s.a"]}, run=client * 10_000 + number)
                 try:
                     answer = http.post("/api/v1/lineage", json=content)
                 except httpx.HTTPError:
@@ -334,6 +360,7 @@ def test_what_was_acknowledged_survives_a_kill_in_the_middle(tmp_path: Path) -> 
     query = tables.events.select().with_only_columns(tables.events.c.run_id)
     with collector.database.read() as connection:
         kept = set(connection.scalars(query))
+        assert not connection.exec_driver_sql("PRAGMA foreign_key_check").all()
         assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
     # Their texts are whole, too: each part that one refers to is there.
     texts = [json.loads(text) for text in maintenance.export(collector.database)]

@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import select
 
 from spark_lineage.collector import masking
@@ -53,6 +55,30 @@ def test_values(given: Any, kept: Any) -> None:
     before = json.dumps(given)
     assert masking.masked(given) == kept
     assert json.dumps(given) == before
+
+
+_WORDS = st.sampled_from(
+    [
+        "password", "PassWd", "pwd", "my_secret", "api.key", "AccountKey", "private-key", "tokens",
+        "session_token", "credentials", "Authorization", "signature", "sig", "Bearer abcdefgh12",
+        "basic ZGVmZ2hpams=", "paſſword", "authorızation", "SİGNATURE", "toKen", "name", "value",
+        "key", "x", "://u:pw@h", "://u@h", "=", ": ", "&", '"', "\\", "\n", "\u0001", " ", "ü",
+    ]
+)  # fmt: skip
+_TEXT = st.lists(_WORDS, max_size=4).map("".join)
+_VALUE = st.recursive(
+    _TEXT | st.integers() | st.booleans() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(_VALUE)
+def test_the_quick_look_overlooks_nothing(value: Any) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(masking, "suspicious", lambda _: True)
+        found = masking.masked(value)
+    assert masking.masked(value) == found
 
 
 def test_nothing_of_it_is_on_the_disk(collector: Collector) -> None:

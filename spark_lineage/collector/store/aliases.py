@@ -6,7 +6,7 @@ import re
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from spark_lineage.collector.store import family, identity, schema
+from spark_lineage.collector.store import definitions, family, identity, schema
 from spark_lineage.collector.store.names import Names
 from spark_lineage.errors import ConfigError
 
@@ -49,7 +49,8 @@ def _apply(connection: Connection) -> None:
             connection.execute(change.values(alias_id=wanted))
             left.update(one for one in (row.alias_id,) if one is not None)
     if seeds:
-        identity.settle(connection, names, seeds)
+        settled = identity.settle(connection, names, seeds)
+        definitions.settle(connection, names, settled.runs)
     for name in sorted(left):
         _forget_unused(connection, name)
 

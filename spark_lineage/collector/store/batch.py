@@ -7,16 +7,17 @@ stand here is read only after :meth:`Batch.flush`.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection
 
-from spark_lineage.collector.model import Event, digest, identity_digest
+from spark_lineage.collector.model import Event, Fields, digest, identity_digest
 from spark_lineage.collector.store import rows, schema, texts
-from spark_lineage.collector.store.names import Names
+from spark_lineage.collector.store.claims import Claim, Version, link_digest
+from spark_lineage.collector.store.names import Identity, Names
+from spark_lineage.collector.store.parts import Parts
 
 _RUN = (
     "id", "digest", "run_id", "kind", "job_id", "job_order", "state", "end_order", "started",
@@ -28,47 +29,10 @@ _CLAIM = (
     "closes_columns", "closes_datasets",
 )  # fmt: skip
 _VERSION = ("name_id", "hash", "output", "order", "first", "body")
+_SYMLINK = ("digest", "name_id", "to_id", "type", "first", "last")
 QUALITY = "sparkLineage_quality"
 # The beginning of time is told by its number: only so an index over the rest is used.
 LATER = f"since > {rows.BEGINNING}"
-
-
-@dataclass(slots=True)
-class Claim:
-    """What one run says of one output, as its row will be."""
-
-    run_id: int
-    name_id: int
-    part_id: int | None = None
-    part_order: str | None = None
-    job_id: int | None = None
-    output_id: int | None = None
-    definition_id: int | None = None
-    time: int | None = None
-    closes_columns: bool = False
-    closes_datasets: bool = False
-    part_hash: str | None = None
-    kept: bool = False
-    changed: bool = True
-
-
-@dataclass(slots=True)
-class Version:
-    """A schema that was stated of a name, as its row will be."""
-
-    hash: str
-    output: bool
-    order: str
-    first: int
-    body: str
-    id: int | None = None
-    changed: bool = True
-
-
-@lru_cache(maxsize=16_384)
-def link_digest(name: int, to: int, kind: str) -> str:
-    """The digest of a symlink."""
-    return digest(str(name), str(to), kind)
 
 
 class Batch:
@@ -87,7 +51,7 @@ class Batch:
         self._new_runs: dict[int, None] = {}
         self._changed_runs: set[int] = set()
         self.jobs: dict[str, int] = {}
-        self.parts: dict[str, int] = {}
+        self.parts = Parts(connection)
         self._claims: dict[int, dict[int, Claim]] = {}
         self._inputs: dict[int, set[int]] = {}
         self._new_inputs: dict[tuple[int, int], None] = {}
@@ -95,7 +59,11 @@ class Batch:
         # The names that mean a data set which this name means, too.
         self._kin: dict[int, set[int]] = {}
         self.symlinks: dict[str, list[int]] = {}
+        self._asked: set[str] = set()
+        self._new_symlinks: dict[str, tuple[int, int, str]] = {}
         self._changed_symlinks: set[str] = set()
+        # Runs that say they dropped something, and its name.
+        self.drops: dict[tuple[int, int], None] = {}
         self.renaming: set[int] = set()
         self._several: set[int] | None = None
         self._delicate: set[int] | None = None
@@ -113,6 +81,8 @@ class Batch:
         }  # fmt: skip
         # Names whose meaning is to be settled.
         self.seeds: set[int] = set()
+        # The schemas of names that are new.
+        self.stated: dict[int, list[tuple[Version, Fields]]] = defaultdict(list)
         # Names whose columns are to be derived anew from what schemas say.
         self.schemas: set[int] = set()
         self._read(list(events))
@@ -147,23 +117,25 @@ class Batch:
                 for event in new
             },
         )
-        identities = {
-            (one.namespace, one.name) for event in new for one in (*event.inputs, *event.outputs)
-        }
         parts = {
             one.columns.hash: one.columns
             for event in new
             for one in event.outputs
             if one.columns is not None
         }
-        for part in parts.values():
-            identities |= part.sources
+        self.parts.read(parts)
+        used: set[Identity] = set()
+        linked: set[Identity] = set()
         for event in new:
-            for one in (*event.inputs, *event.outputs):
-                identities.update(link[:2] for link in one.symlinks)
-        named = self.names.preload(identities)
-        query = "SELECT hash, id FROM parts WHERE hash "
-        self.parts.update((row[0], row[1]) for row in rows.fetched(self.connection, query, parts))
+            of_event = event.names
+            used |= of_event[0]
+            linked |= of_event[1]
+        named = self.names.preload(used | linked)
+        if self._plain(new):
+            self.names.together = True
+            self.names.make(used, linked)
+            self.seeds |= self.names.seeds
+            self.names.seeds.clear()
         self._read_versions(
             {
                 named[one.namespace, one.name]
@@ -182,6 +154,14 @@ class Batch:
             }
             if own in named and link[:2] in named
         )
+
+    def _plain(self, new: list[Event]) -> bool:
+        """Whether names mean one data set each at all times, before these events and after.
+
+        Then it makes no difference in which order they are looked at.
+        """
+        renamed = any(one.renamed_from for event in new for one in event.outputs)
+        return not (renamed or self.renaming or self._with_several())
 
     def _read_runs(self, by: str, keys: Iterable[Any]) -> None:
         query = "SELECT " + ", ".join(f'"{name}"' for name in _RUN) + f" FROM runs WHERE {by} "
@@ -234,7 +214,8 @@ class Batch:
     def read_symlinks(self, keys: Iterable[str]) -> None:
         """Have these symlinks ready: by their digest the first and last time."""
         query = "SELECT digest, first, last FROM symlinks WHERE digest "
-        wanted = [key for key in keys if key not in self.symlinks]
+        wanted = [key for key in keys if key not in self._asked]
+        self._asked.update(wanted)
         for key, first, last in rows.fetched(self.connection, query, wanted):
             self.symlinks[key] = [first, last]
 
@@ -313,13 +294,19 @@ class Batch:
             return iter(self._versions[name])
         return (one for other in kin for one in self._versions[other])
 
+    def add_symlink(self, key: str, link: tuple[int, int, str], time: int) -> None:
+        """Note a symlink that is not there: from which name, to which one, its type."""
+        self.symlinks[key] = [time, time]
+        self._new_symlinks[key] = link
+
     def symlink_seen(self, key: str, time: int) -> bool:
         """Note that a known symlink was stated at a time; whether that widens its span."""
         span = self.symlinks[key]
         if span[0] <= time <= span[1]:
             return False
         span[:] = min(span[0], time), max(span[1], time)
-        self._changed_symlinks.add(key)
+        if key not in self._new_symlinks:
+            self._changed_symlinks.add(key)
         return True
 
     def newest(
@@ -343,16 +330,20 @@ class Batch:
 
     def delicate(self, run: int, names: Callable[[], Iterable[int]]) -> bool:
         """Whether a run, known or told now with these names, has one of several meanings."""
-        if self._several is None:
-            query = f"SELECT DISTINCT name_id FROM meanings WHERE {LATER}"
-            self._several = {row[0] for row in self.connection.exec_driver_sql(query)}
-        if not self._several:
+        several = self._with_several()
+        if not several:
             return False
-        if not self._several.isdisjoint(names()):
+        if not several.isdisjoint(names()):
             return True
         if self._delicate is None:
             self._delicate = self._read_delicate()
         return run in self._delicate
+
+    def _with_several(self) -> set[int]:
+        if self._several is None:
+            query = f"SELECT DISTINCT name_id FROM meanings WHERE {LATER}"
+            self._several = {row[0] for row in rows.read(self.connection, query)}
+        return self._several
 
     def _read_delicate(self) -> set[int]:
         found: set[int] = set()
@@ -368,12 +359,15 @@ class Batch:
             found.update(row[0] for row in rows.fetched(self.connection, query, self._runs))
         return found
 
-    def settled(self) -> None:
-        """Forget what a new meaning of names may have changed. Only after a flush."""
-        self._several = self._delicate = None
+    def settled(self, changed: bool = True) -> None:
+        """Forget what a new meaning of names may have ``changed``. Only after a flush."""
         self.seeds.clear()
-        for known in (self._claims, self._inputs, self._versions, self._kin):
-            known.clear()
+        self._versions.clear()
+        self._kin.clear()
+        if changed:
+            self._several = self._delicate = None
+            self._claims.clear()
+            self._inputs.clear()
 
     # All of it into the tables.
 
@@ -391,8 +385,14 @@ class Batch:
         self._changed_runs.clear()
         put(connection, schema.run_inputs, ("run_id", "name_id"), [*self._new_inputs], rows.IGNORE)
         self._new_inputs.clear()
+        put(connection, schema.drops, ("run_id", "name_id"), [*self.drops], rows.IGNORE)
+        self.drops.clear()
+        self.parts.flush()
         self._flush_claims()
         self._flush_versions()
+        links = [(key, *link, *self.symlinks[key]) for key, link in self._new_symlinks.items()]
+        put(connection, schema.symlinks, _SYMLINK, links)
+        self._new_symlinks.clear()
         spans = [(*self.symlinks[key], key) for key in sorted(self._changed_symlinks)]
         change(connection, schema.symlinks, ("first", "last"), ("digest",), spans)
         self._changed_symlinks.clear()

@@ -38,9 +38,10 @@ class Touched:
 def read(connection: Connection, places: Iterable[Place]) -> dict[Place, dict[int, Any]]:
     """The definitions of these places: by id when each was last seen, and since when closed."""
     found: dict[Place, dict[int, Any]] = defaultdict(dict)
-    query = "SELECT job_id, output_id, id, last_seen, closed FROM definitions WHERE output_id "
-    outputs = {output for _, output in places}
-    for job, output, number, last, closed in rows.fetched(connection, query, outputs):
+    query = """
+        SELECT d.job_id, d.output_id, d.id, d.last_seen, d.closed FROM pairs
+        CROSS JOIN definitions d WHERE d.job_id = pairs.a AND d.output_id = pairs.b"""
+    for job, output, number, last, closed in rows.fetched_pairs(connection, query, places):
         found[job, output][number] = (last, closed)
     return found
 
@@ -49,11 +50,11 @@ def close_all(
     connection: Connection, places: dict[Place, Touched], before: dict[Place, dict[int, Any]]
 ) -> None:
     """Close and open what the claims of a transaction may have; ``before`` it was as read."""
-    query = "SELECT DISTINCT job_id, output_id FROM edges WHERE closed IS NOT NULL AND output_id "
-    shut = {
-        (job, output)
-        for job, output in rows.fetched(connection, query, {output for _, output in places})
-    }
+    query = """
+        SELECT a, b FROM pairs WHERE EXISTS (
+            SELECT 1 FROM edges e
+            WHERE e.closed IS NOT NULL AND e.output_id = pairs.b AND e.job_id = pairs.a)"""
+    shut = {(job, output) for job, output in rows.fetched_pairs(connection, query, places)}
     for place in sorted(places):
         known = before.get(place, {})
         # Where there is one definition, nothing can close it.

@@ -7,19 +7,19 @@ says something closes what it no longer has; nothing else ever closes an edge.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, union
+from sqlalchemy import Connection, delete, select, union
 
-from spark_lineage.collector import kinds
 from spark_lineage.collector.model import canonical, digest
-from spark_lineage.collector.store import closing, rows, schema
-from spark_lineage.collector.store.batch import Batch, Claim
-from spark_lineage.collector.store.names import Identity, Names
+from spark_lineage.collector.store import closing, made, rows, schema
+from spark_lineage.collector.store.batch import Batch
+from spark_lineage.collector.store.claims import Claim
+from spark_lineage.collector.store.names import Names
+from spark_lineage.collector.store.parts import Gist
 
 _definitions = schema.definitions
 _edges = schema.edges
@@ -39,16 +39,27 @@ class Pending:
         self.runs.clear()
         batch.read_runs(runs)
         batch.read_claims(runs)
+        batch.parts.flush()
         told = _Told(batch, runs)
+        claims = [
+            _Claim(batch, batch.run_by_id(run), claim, told)
+            for run in runs
+            for claim in batch.claims(run).values()
+        ]
+        new = told.make(claims)
         seen: set[int] = set()
         places: dict[closing.Place, closing.Touched] = defaultdict(closing.Touched)
-        for run in runs:
-            for claim in batch.claims(run).values():
-                _Claim(batch, batch.run_by_id(run), claim, told).settle(seen, places)
+        for claim in claims:
+            claim.settle(seen, places)
+        made.write(batch, new)
         batch.flush()
         before = closing.read(connection, places)
-        see(connection, seen)
+        for one in new:
+            # Before these claims it was not there.
+            before[one.place][one.id] = (None, None)
+        see(connection, seen.difference(one.id for one in new))
         closing.close_all(connection, places, before)
+        batch.names.forget_columns()
 
 
 def settle(connection: Connection, names: Names, runs: Iterable[int]) -> None:
@@ -58,55 +69,19 @@ def settle(connection: Connection, names: Names, runs: Iterable[int]) -> None:
         Pending(every).settle(Batch(connection, names=names))
 
 
-class _Part(NamedTuple):
-    """What must be known of a part to find the definition that it makes."""
-
-    sources: frozenset[Identity]
-    # Stated of this output alone: what else the run read did not feed it.
-    inputs: tuple[Identity, ...] | None
-    edges: bool
-    columns: bool
-    whole: bool
-
-
-_NO_PART = _Part(frozenset(), None, False, False, True)
-# By the part's hash, of which it is made: true for ever and in each database.
-_parts: dict[str, _Part] = {}
-_MOST_PARTS = 20_000
-
-
-def _read_part(body: dict[str, Any]) -> _Part:
-    edges, own = body.get("edges") or (), body.get("inputs")
-    return _Part(
-        frozenset((edge["namespace"], edge["name"]) for edge in edges),
-        None if own is None else tuple(sorted((namespace, name) for namespace, name in own)),
-        bool(edges),
-        bool(body.get("columns")),
-        # What is known only in part says nothing of the rest.
-        body.get("availability") in (None, "AVAILABLE"),
-    )
-
-
 class _Told:
     """What the claims of some runs say and read, and the definitions that there are."""
 
     def __init__(self, batch: Batch, runs: list[int]) -> None:
         self._connection = batch.connection
         claims = [claim for run in runs for claim in batch.claims(run).values()]
-        self.parts: dict[str | None, _Part] = {None: _NO_PART}
-        unknown: dict[int, str] = {}
-        for claim in claims:
-            if claim.part_hash is not None and claim.part_id is not None:
-                known = _parts.get(claim.part_hash)
-                if known is None:
-                    unknown[claim.part_id] = claim.part_hash
-                else:
-                    self.parts[claim.part_hash] = known
-        query = "SELECT hash, body FROM parts WHERE id "
-        if len(_parts) > _MOST_PARTS:
-            _parts.clear()
-        for key, body in rows.fetched(self._connection, query, unknown):
-            self.parts[key] = _parts[key] = _read_part(json.loads(body))
+        wanted = {
+            claim.part_hash: claim.part_id
+            for claim in claims
+            if claim.part_hash is not None and claim.part_id is not None
+        }
+        self.gists: dict[str | None, Gist] = {None: Gist()}
+        self.gists.update(batch.parts.gists(wanted))
         writing = [run for run in runs if batch.claims(run)]
         read = {name for run in writing for name in batch.inputs(run)}
         identities = batch.names.identities(read)
@@ -114,18 +89,35 @@ class _Told:
             run: tuple(sorted(identities[name] for name in batch.inputs(run))) for run in writing
         }
         every = set(identities.values())
-        every.update(one for part in self.parts.values() for one in part.sources)
-        every.update(one for part in self.parts.values() for one in part.inputs or ())
+        every.update(one for gist in self.gists.values() for one in gist.sources)
+        every.update(one for gist in self.gists.values() for one in gist.inputs or ())
         ids = batch.names.ids(every)
         batch.names.meanings({ids[one] for one in every}.union(claim.name_id for claim in claims))
-        self.definitions: dict[tuple[int, int, str], int] = {}
-        outputs = {
-            batch.names.dataset(claim.name_id, time_of_run(batch.run_by_id(claim.run_id)))
-            for claim in claims
+        places = {
+            (run["job_id"], batch.names.dataset(claim.name_id, time_of_run(run)))
+            for run, claim in ((batch.run_by_id(claim.run_id), claim) for claim in claims)
         }
-        query = "SELECT job_id, output_id, hash, id FROM definitions WHERE output_id "
-        for job, output, key, number in rows.fetched(self._connection, query, outputs):
-            self.definitions[job, output, key] = number
+        query = """
+            SELECT d.job_id, d.output_id, d.hash, d.id FROM pairs
+            CROSS JOIN definitions d WHERE d.job_id = pairs.a AND d.output_id = pairs.b"""
+        self.definitions: dict[tuple[closing.Place, str], int] = {
+            ((job, output), key): number
+            for job, output, key, number in rows.fetched_pairs(self._connection, query, places)
+        }
+
+    def make(self, claims: list[_Claim]) -> list[made.Definition]:
+        """The definitions of these that are new."""
+        first: dict[tuple[closing.Place, str], _Claim] = {}
+        for claim in claims:
+            if (claim.place, claim.key) not in self.definitions:
+                first.setdefault((claim.place, claim.key), claim)
+        numbers = rows.new_ids(self._connection, _definitions, len(first))
+        self.definitions.update(zip(first, numbers, strict=True))
+        self.new = {
+            number: claim.definition(number)
+            for number, claim in zip(numbers, first.values(), strict=True)
+        }
+        return list(self.new.values())
 
 
 def time_of_run(run: dict[str, Any]) -> int:
@@ -137,25 +129,48 @@ class _Claim:
     """What one run says of one output, on the way to its definition."""
 
     def __init__(self, batch: Batch, run: dict[str, Any], claim: Claim, told: _Told) -> None:
-        self._connection = batch.connection
         self._names = batch.names
         self._run = run
         self._claim = claim
         self._told = told
-        self._said = told.parts[claim.part_hash]
+        self._said = told.gists[claim.part_hash]
         own = self._said.inputs
         self._inputs = told.inputs[run["id"]] if own is None else own
         self._time = time_of_run(run)
-        self._output = self._names.dataset(claim.name_id, self._time)
+        self.place = (run["job_id"], self._names.dataset(claim.name_id, self._time))
+        self.key = self._key()
+
+    def _key(self) -> str:
+        """What is the same for claims of equal lineage."""
+        names = self._names
+        # Where a name meant other things at other times, equal texts are not equal lineage.
+        ids = names.known
+        meanings = names.meanings([])
+        meant = sorted(
+            (*one, names.dataset_since(ids[one], self._time))
+            for one in self._said.sources.union(self._inputs)
+            if len(meanings[ids[one]]) > 1
+        )
+        more = [canonical(meant)] if meant else []
+        return digest(self._claim.part_hash, canonical(self._inputs), *more)
+
+    def definition(self, number: int) -> made.Definition:
+        """The definition that it makes, where there is none yet."""
+        ids = self._names.known
+        every = self._said.sources.union(self._inputs)
+        datasets = {one: self._names.dataset(ids[one], self._time) for one in every}
+        claim = self._claim
+        return made.Definition(
+            number, self.place, self.key, claim.part_id, claim.part_hash, datasets
+        )
 
     def settle(self, seen: set[int], places: dict[closing.Place, closing.Touched]) -> None:
         run, claim, part = self._run, self._claim, self._said
-        definition = self._definition()
+        definition = self._told.definitions[self.place, self.key]
         succeeded = run["state"] in ("COMPLETE", "DECLARED")
         told = bool(self._inputs) or part.edges or part.inputs is not None
         new = (
-            run["job_id"],
-            self._output,
+            *self.place,
             definition,
             self._time,
             # That nothing feeds it is said of its columns, too.
@@ -175,8 +190,10 @@ class _Claim:
         claim.job_id, claim.output_id, claim.definition_id, claim.time = new[:4]
         claim.closes_columns, claim.closes_datasets = new[4:]
         claim.changed = True
+        if definition in self._told.new:
+            self._told.new[definition].see(self._time)
         seen.update(one for one in (old[2], definition) if one is not None)
-        here = places[run["job_id"], self._output]
+        here = places[self.place]
         here.definitions.add(definition)
         here.since = min(here.since, self._time)
         here.closes_columns |= new[4]
@@ -186,109 +203,6 @@ class _Claim:
             here.taken_back |= not later or old[4] or old[5]
         if old[0] is not None and old[1] is not None:
             places[old[0], old[1]].taken_back |= old[:2] != new[:2]
-
-    def _definition(self) -> int:
-        inputs, names = self._inputs, self._names
-        # Where a name meant other things at other times, equal texts are not equal lineage.
-        ids = names.ids([])
-        meanings = names.meanings([])
-        meant = sorted(
-            (*one, names.dataset_since(ids[one], self._time))
-            for one in self._said.sources.union(inputs)
-            if len(meanings[ids[one]]) > 1
-        )
-        more = [canonical(meant)] if meant else []
-        key = digest(self._claim.part_hash, canonical(inputs), *more)
-        job, output = self._run["job_id"], self._output
-        found = self._told.definitions.get((job, output, key))
-        if found is not None:
-            return found
-        parts = schema.parts
-        text = self._connection.scalar(
-            select(parts.c.body).where(parts.c.id == self._claim.part_id)
-        )
-        self._part: dict[str, Any] = json.loads(text) if text else {}
-        part = self._part
-        self._stated = part.get("edges") or []
-        row = {
-            "job_id": job,
-            "output_id": output,
-            "hash": key,
-            "columns_known": bool(part.get("edges") or part.get("columns")),
-            "availability": part.get("availability"),
-            "detail": canonical({name: part.get(name) or [] for name in ("issues", "via")}),
-        }
-        made = self._connection.execute(insert(_definitions).returning(_definitions.c.id), row)
-        definition = self._told.definitions[job, output, key] = int(made.scalar_one())
-        self._fill(definition)
-        return definition
-
-    def _fill(self, definition: int) -> None:
-        part, stated, output = self._part, self._stated, self._output
-        every = self._said.sources.union(self._inputs)
-        ids = self._names.ids([])
-        datasets = {one: self._names.dataset(ids[one], self._time) for one in every}
-        table_level = kinds.INPUT if stated or part.get("columns") else kinds.DATASET
-        wanted: set[tuple[int, str | None]] = {(output, None)}
-        wanted.update((output, column["name"]) for column in part.get("columns") or ())
-        wanted.update((datasets[edge["namespace"], edge["name"]], edge["field"]) for edge in stated)
-        wanted.update((datasets[one], None) for one in every)
-        columns = self._names.columns(wanted)
-
-        ends: dict[tuple[int, int, str, bool], str | None] = {}
-        for edge in stated:
-            source = columns[datasets[edge["namespace"], edge["name"]], edge["field"]]
-            end = (columns[output, edge["column"]], source, edge["kind"], edge["masking"])
-            # Two names of one data set may be told with two descriptions: the least stays.
-            ends[end] = min(edge["description"] or "", ends.get(end) or "￿") or None
-        for one in every:
-            ends[columns[output, None], columns[datasets[one], None], table_level, False] = None
-        _link(self._connection, definition, self._run["job_id"], output, ends)
-        described = [
-            {
-                "definition_id": definition,
-                "column_id": columns[output, column["name"]],
-                "type": column["type"],
-                "origin": column["origin"],
-                "expression": column["expression"],
-                "availability": column["availability"],
-                "detail": canonical({"opaque": column["opaque"], "via": column["via"]}),
-            }
-            for column in part.get("columns") or ()
-        ]
-        if described:
-            self._connection.execute(insert(schema.definition_columns), described)
-
-
-def _link(
-    connection: Connection,
-    definition: int,
-    job: int,
-    output: int,
-    ends: dict[tuple[int, int, str, bool], str | None],
-) -> None:
-    new = [
-        {
-            "job_id": job,
-            "output_id": output,
-            "out_id": target,
-            "in_id": source,
-            "kind": kind,
-            "masking": masking,
-        }
-        for target, source, kind, masking in ends
-    ]
-    rows.insert_new(connection, _edges, new)
-    query = select(
-        _edges.c.id, _edges.c.out_id, _edges.c.in_id, _edges.c.kind, _edges.c.masking
-    ).where(_edges.c.job_id == job, _edges.c.output_id == output)
-    links = []
-    for row in connection.execute(query):
-        end = (row.out_id, row.in_id, row.kind, row.masking)
-        if end in ends:
-            links.append({"definition_id": definition, "edge_id": row.id, "description": ends[end]})
-    if links:
-        connection.execute(insert(_definition_edges), links)
 
 
 def see(connection: Connection, definitions: Iterable[int]) -> None:

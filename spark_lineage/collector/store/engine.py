@@ -82,6 +82,8 @@ class Database:
                     raise CollectorError(f"cannot open {_shown(url)}: {error}") from error
         else:
             options["pool_pre_ping"] = True
+        if not memory:
+            options["pool_use_lifo"] = True
         try:
             engine = create_engine(url, **options)
         except (ImportError, NoSuchModuleError) as error:
@@ -189,7 +191,7 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
         f"busy_timeout={BUSY_SECONDS * 1000}",
         "foreign_keys=ON",
         # Of each connection, and there are some: the system's own cache holds the file, too.
-        "cache_size=-8192",
+        "cache_size=-16384",
         # The log is taken over into the file after so many pages: seldom enough that pages
         # which many events change are written once.
         "wal_autocheckpoint=8000",

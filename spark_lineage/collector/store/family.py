@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, func, select
 
 from spark_lineage.collector.model import time_of
-from spark_lineage.collector.store import schema
-from spark_lineage.collector.store.rows import chunks
+from spark_lineage.collector.store import rows, schema
 
-_n, _s, _r, _runs = schema.names, schema.symlinks, schema.renames, schema.runs
+_runs = schema.runs
 
 
 class Name(NamedTuple):
@@ -43,27 +45,42 @@ class Rename(NamedTuple):
 
 @dataclass
 class Facts:
-    """The statements about one family."""
+    """The statements about some families of names: many of them in one transaction."""
 
     connection: Connection
-    names: dict[int, Name] = field(default_factory=dict)
-    links: list[Link] = field(default_factory=list)
-    renames: list[Rename] = field(default_factory=list)
+    names: dict[int, Name]
+    links: list[Link]
+    renames: list[Rename]
+
+    @cached_property
+    def _links_to(self) -> dict[int, list[Link]]:
+        return _grouped(self.links, lambda link: link.to)
+
+    @cached_property
+    def _links_of(self) -> dict[int, list[Link]]:
+        return _grouped(self.links, lambda link: link.name)
+
+    @cached_property
+    def aliased(self) -> set[int]:
+        """The names that an alias makes of names which are used."""
+        return {one.alias for one in self.names.values() if one.alias is not None and one.used}
 
     def cuts(self, name: int) -> set[int]:
         """The times at which a name began to mean something else."""
+        if not self.renames:
+            return set()
         return {rename.time for rename in self.renames if name in (rename.source, rename.to)} | {
             rename.time
             for rename in self.renames
-            for link in self.links
-            if link.to == name and link.name == rename.source and self._left_behind(link, rename)
+            for link in self._links_to.get(name, ())
+            if link.name == rename.source and self._left_behind(link, rename)
         }
 
     def _left_behind(self, link: Link, rename: Rename) -> bool:
         """Whether a renamed data set left its other name (a managed table's path) behind."""
         kept = any(
-            other.to == link.to and other.name == rename.to and other.last >= rename.time
-            for other in self.links
+            other.name == rename.to and other.last >= rename.time
+            for other in self._links_to[link.to]
         )
         return link.first < rename.time and not kept
 
@@ -73,12 +90,10 @@ class Facts:
 
     def rank(self, name: int, since: int) -> tuple[object, ...]:
         """How well a name shows its data set: the greatest is best."""
-        known = self.names[name]
-        located = any(link.to == name and link.type.upper() == "LOCATION" for link in self.links)
-        catalog = any(
-            (link.to == name and link.type.upper() == "TABLE")
-            or (link.name == name and link.type.upper() == "LOCATION")
-            for link in self.links
+        known, to = self.names[name], self._links_to.get(name, ())
+        located = any(link.type.upper() == "LOCATION" for link in to)
+        catalog = any(link.type.upper() == "TABLE" for link in to) or any(
+            link.type.upper() == "LOCATION" for link in self._links_of.get(name, ())
         )
         spelled = tuple(-ord(letter) for letter in f"{known.namespace}\0{known.name}")
         return (
@@ -103,9 +118,8 @@ class Facts:
         stated = select(versions.c.first, versions.c.order).where(versions.c.name_id == name)
         for row in self.connection.execute(stated):
             found.update((row.first, time_of(row.order)))
-        for link in self.links:
-            if name in (link.name, link.to):
-                found.update((link.first, link.last))
+        for link in (*self._links_of.get(name, ()), *self._links_to.get(name, ())):
+            found.update((link.first, link.last))
         return sorted(found)
 
     def _source_times(self, name: int) -> list[int]:
@@ -119,39 +133,37 @@ class Facts:
         return list(self.connection.scalars(query))
 
 
+def _grouped(links: Iterable[Link], by: Callable[[Link], int]) -> dict[int, list[Link]]:
+    found: dict[int, list[Link]] = defaultdict(list)
+    for link in links:
+        found[by(link)].append(link)
+    return found
+
+
 def read(connection: Connection, seeds: set[int]) -> Facts:
     """All that is stated about the names that links join to ``seeds``."""
-    facts = Facts(connection)
+    names: dict[int, Name] = {}
     links: set[Link] = set()
     renames: set[Rename] = set()
     fresh = seeds
     while fresh:
         near: set[int] = set()
-        for some in chunks(sorted(fresh)):
-            query = select(_n.c.id, _n.c.namespace, _n.c.name, _n.c.alias_id, _n.c.used).where(
-                or_(_n.c.id.in_(some), _n.c.alias_id.in_(some))
-            )
-            for row in connection.execute(query):
-                if row.id in fresh:
-                    facts.names[row.id] = Name(row.namespace, row.name, row.alias_id, row.used)
-                near.update(one for one in (row.id, row.alias_id) if one is not None)
-            stated = select(_s).where(or_(_s.c.name_id.in_(some), _s.c.to_id.in_(some)))
-            for link in connection.execute(stated):
-                links.add(Link(link.name_id, link.to_id, link.type, link.first, link.last))
-                near.update((link.name_id, link.to_id))
-            when = func.coalesce(_runs.c.ended, _runs.c.last).label("time")
-            happened = (
-                select(when, _r.c.from_id, _r.c.to_id)
-                .join(_runs, _runs.c.id == _r.c.run_id)
-                .where(
-                    or_(_r.c.from_id.in_(some), _r.c.to_id.in_(some)),
-                    _runs.c.state.in_(("COMPLETE", "DECLARED")),
-                )
-            )
-            for rename in connection.execute(happened):
-                renames.add(Rename(rename.time, rename.from_id, rename.to_id))
-                near.update((rename.from_id, rename.to_id))
-        fresh = near - set(facts.names)
-    facts.links = sorted(links)
-    facts.renames = sorted(renames)
-    return facts
+        for end in ("id", "alias_id"):
+            query = f"SELECT id, namespace, name, alias_id, used FROM names WHERE {end} "
+            for number, namespace, name, alias, used in rows.fetched(connection, query, fresh):
+                if number in fresh:
+                    names[number] = Name(namespace, name, alias, bool(used))
+                near.update(one for one in (number, alias) if one is not None)
+        for end in ("name_id", "to_id"):
+            query = f"SELECT name_id, to_id, type, first, last FROM symlinks WHERE {end} "
+            links.update(Link(*row) for row in rows.fetched(connection, query, fresh))
+        for end in ("from_id", "to_id"):
+            query = f"""
+                SELECT coalesce(r.ended, r.last), x.from_id, x.to_id
+                FROM renames x JOIN runs r ON r.id = x.run_id
+                WHERE r.state IN ('COMPLETE', 'DECLARED') AND x.{end} """
+            renames.update(Rename(*row) for row in rows.fetched(connection, query, fresh))
+        near.update(end for link in links for end in (link.name, link.to))
+        near.update(end for rename in renames for end in (rename.source, rename.to))
+        fresh = near.difference(names)
+    return Facts(connection, names, sorted(links), sorted(renames))

@@ -12,15 +12,18 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy import Connection, delete, or_, select, update
 
-from spark_lineage.collector.store import definitions, schema, versions
+from spark_lineage.collector.store import definitions, rows, schema, versions
 from spark_lineage.collector.store.family import Facts, read
 from spark_lineage.collector.store.names import BEGINNING, Names
 from spark_lineage.collector.store.rows import chunks
 
 _claims, _defs, _edges = schema.claims, schema.definitions, schema.edges
 _columns, _datasets, _meanings = schema.columns, schema.datasets, schema.meanings
+_DATASET = ("namespace", "name", "ended", "ghost")
+# Data sets that are to be made beside those of new names are numbered down from here.
+_MORE = -(1 << 62)
 # A name from a time on, until its next one begins.
 Span = tuple[int, int]
 
@@ -34,65 +37,113 @@ class Wanted(NamedTuple):
     ghost: bool
 
 
-def settle(connection: Connection, names: Names, seeds: Iterable[int]) -> set[int]:
-    """Settle what the families of these names mean, and derive again what that changes.
+class Settled(NamedTuple):
+    """What became of names that were settled."""
 
-    Gives the data sets whose columns were derived.
+    # Whether a name that there was before means something else now.
+    changed: bool = False
+    # Data sets whose columns were derived anew, and runs whose lineage is to be.
+    derived: frozenset[int] = frozenset()
+    runs: frozenset[int] = frozenset()
+
+
+def settle(connection: Connection, names: Names, seeds: Iterable[int]) -> Settled:
+    """Settle what the families of these names mean, and take down what that changes.
+
+    Columns are derived again; whoever asked has the runs' lineage derived again
+    (``definitions.settle``).
     """
     facts = read(connection, set(seeds))
-    before: dict[Span, int] = {}
-    for some in chunks(facts.names):
-        query = select(_meanings).where(_meanings.c.name_id.in_(some))
-        before.update(
-            ((row.name_id, row.since), row.dataset_id) for row in connection.execute(query)
-        )
+    every = _wanted(facts)
+    before, after = _assigned(names, facts, every)
+    if all(name in names.fresh and since == BEGINNING for name, since in _changed(before, after)):
+        # Nothing is derived yet of what came in this transaction.
+        _bring(connection, names, facts, every, after)
+        names.fresh.update((name, after[name, BEGINNING]) for name, _ in _changed(before, after))
+        names.save()
+        return Settled()
+    names.save()
+    before, after = _assigned(names, facts, every)
+    _bring(connection, names, facts, every, after)
+    return _moved_over(connection, names, before, _made(connection, facts, every, after))
+
+
+def _changed(before: dict[Span, int], after: dict[Span, int]) -> set[Span]:
+    return {span for span in (*before, *after) if before.get(span) != after.get(span)}
+
+
+def _assigned(
+    names: Names, facts: Facts, every: list[Wanted]
+) -> tuple[dict[Span, int], dict[Span, int]]:
+    """Which data set each name meant at each time, and which it is to mean.
+
+    Below zero are data sets that are not made yet.
+    """
+    meanings = names.meanings(facts.names)
+    before = {(name, since): one for name in facts.names for since, one in meanings[name]}
     after: dict[Span, int] = {}
     taken: set[int] = set()
-    for wanted in _wanted(facts):
-        olds = sorted({before[span] for span in wanted.spans if span in before} - taken)
-        dataset = _keep(connection, facts, wanted, olds[0] if olds else None)
+    for number, wanted in enumerate(every):
+        olds = {before[span] for span in wanted.spans if span in before} - taken
+        # The eldest that there is; else one of those that are to be made, or one more.
+        dataset = min(olds, key=lambda one: (one < 0, abs(one)), default=_MORE - number)
         taken.add(dataset)
         after.update(dict.fromkeys(wanted.spans, dataset))
-    if before == after:
-        return set()
-    changed = {
-        name
-        for name in facts.names
-        if [item for item in sorted(before.items()) if item[0][0] == name]
-        != [item for item in sorted(after.items()) if item[0][0] == name]
+    return before, after
+
+
+def _bring(
+    connection: Connection, names: Names, facts: Facts, every: list[Wanted], after: dict[Span, int]
+) -> None:
+    """Bring the rows of data sets up to date, also of those that are made with their names."""
+    wanted = {after[one.spans[0]]: _row(facts, one) for one in every}
+    query = "SELECT id, namespace, name, ended, ghost FROM datasets WHERE id "
+    there = [dataset for dataset in wanted if dataset > 0]
+    known = {
+        number: (*row, bool(ghost))
+        for number, *row, ghost in rows.fetched(connection, query, there)
     }
+    changed = [(*wanted[one], one) for one in there if known[one] != wanted[one]]
+    rows.change(connection, _datasets, _DATASET, ("id",), changed)
+    for dataset, (namespace, name, _, ghost) in wanted.items():
+        if dataset in names.shown:
+            names.shown[dataset] = (namespace, name, ghost)
+
+
+def _made(
+    connection: Connection, facts: Facts, every: list[Wanted], after: dict[Span, int]
+) -> dict[Span, int]:
+    """What names are to mean, where all data sets are made."""
+    new = {after[one.spans[0]]: _row(facts, one) for one in every if after[one.spans[0]] < 0}
+    numbers = dict(zip(new, rows.new_ids(connection, _datasets, len(new)), strict=True))
+    made = [(numbers[key], *row) for key, row in new.items()]
+    rows.put(connection, _datasets, ("id", *_DATASET), made)
+    return {span: numbers.get(dataset, dataset) for span, dataset in after.items()}
+
+
+def _row(facts: Facts, wanted: Wanted) -> tuple[str, str, int | None, bool]:
+    name = facts.names[wanted.shown]
+    return name.namespace, name.name, wanted.ended, wanted.ghost
+
+
+def _moved_over(
+    connection: Connection, names: Names, before: dict[Span, int], after: dict[Span, int]
+) -> Settled:
+    """Give names other meanings; what was derived of the old ones is taken down."""
+    changed = {name for name, _ in _changed(before, after)}
     involved = {d for s, d in (*before.items(), *after.items()) if s[0] in changed}
     runs = _torn_down(connection, changed, involved)
-    for some in chunks(facts.names):
+    for some in chunks({name for name, _ in (*before, *after)}):
         connection.execute(delete(_meanings).where(_meanings.c.name_id.in_(some)))
-    connection.execute(
-        insert(_meanings),
-        [{"name_id": n, "since": since, "dataset_id": d} for (n, since), d in after.items()],
-    )
+    meant = [(name, since, dataset) for (name, since), dataset in after.items()]
+    rows.put(connection, _meanings, ("name_id", "since", "dataset_id"), meant)
     gone = set(before.values()) - set(after.values())
     for some in chunks(sorted(gone)):
         connection.execute(delete(_datasets).where(_datasets.c.id.in_(some)))
     names.forget_meanings()
-    for dataset in sorted(involved - gone):
-        versions.derive(connection, names, dataset)
-    definitions.settle(connection, names, runs)
-    return involved - gone
-
-
-def _keep(connection: Connection, facts: Facts, wanted: Wanted, old: int | None) -> int:
-    """The row of a data set, made or brought up to date."""
-    name = facts.names[wanted.shown]
-    row = {
-        "namespace": name.namespace,
-        "name": name.name,
-        "ended": wanted.ended,
-        "ghost": wanted.ghost,
-    }
-    if old is None:
-        made = connection.execute(insert(_datasets).returning(_datasets.c.id), row)
-        return int(made.scalar_one())
-    connection.execute(update(_datasets).where(_datasets.c.id == old).values(**row))
-    return old
+    left = involved - gone
+    versions.derive(connection, names, left)
+    return Settled(True, frozenset(left), frozenset(runs))
 
 
 def _torn_down(connection: Connection, changed: set[int], involved: set[int]) -> set[int]:
@@ -177,15 +228,15 @@ def _shown(
         name, since = span
         times = used[name]
         if times is None:
-            aliased = any(other.alias == name and other.used for other in facts.names.values())
-            return aliased or facts.names[name].used
+            return name in facts.aliased or facts.names[name].used
         later = [cut for cut in cuts[name] if cut > since]
         return any(time >= since and (not later or time < later[0]) for time in times)
 
     # A name that was given away names the past: a current one is better, a used one best.
     ghost = not any(in_use(span) for span in spans)
     live = [span for span in current if in_use(span) or span[1] in facts.taken(span[0])]
-    shown = max(live or current or spans, key=lambda span: facts.rank(span[0], span[1]))[0]
+    fit = live or current or spans
+    shown = (fit[0] if len(fit) == 1 else max(fit, key=lambda span: facts.rank(*span)))[0]
     ended = None if live or (current and not ends) else max(ends, default=None)
     return Wanted(sorted(spans), shown, ended, ghost and not live)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 
 from spark_lineage.collector.model import Event, Facet, identity_digest
 from spark_lineage.collector.store import rows, schema, versions
-from spark_lineage.collector.store.batch import Batch, link_digest
-from spark_lineage.collector.store.names import Identity
+from spark_lineage.collector.store.batch import Batch
+from spark_lineage.collector.store.claims import link_digest
 
 
 def facts(batch: Batch, event: Event, run: int) -> set[int]:
@@ -17,9 +17,11 @@ def facts(batch: Batch, event: Event, run: int) -> set[int]:
     whose meaning is to be settled.
     """
     names = batch.names
-    used, linked = _identities(event)
-    ids = names.ids(used | linked)
-    names.use(used)
+    if not names.together:
+        used, linked = event.names
+        names.ids(used | linked)
+        names.use(used)
+    ids = names.known
     seeds = _symlinks(batch, event)
     _renames_and_drops(batch, event, run)
     for one in (*event.inputs, *event.outputs):
@@ -35,23 +37,8 @@ def facts(batch: Batch, event: Event, run: int) -> set[int]:
     return seeds
 
 
-def _identities(event: Event) -> tuple[set[Identity], set[Identity]]:
-    """The names that the event uses, and those that it only links to."""
-    used: set[Identity] = set()
-    linked: set[Identity] = set()
-    for one in (*event.inputs, *event.outputs):
-        used.add((one.namespace, one.name))
-        if one.columns is not None:
-            used |= one.columns.sources
-        linked.update(link[:2] for link in one.symlinks)
-        if one.renamed_from:
-            linked.add(one.renamed_from)
-    used.update(dataset for _, dataset, _ in event.job_io)
-    return used, linked
-
-
 def _symlinks(batch: Batch, event: Event) -> set[int]:
-    ids, connection = batch.names.ids([]), batch.connection
+    ids = batch.names.known
     links = {}
     for one in (*event.inputs, *event.outputs):
         for namespace, other, kind in one.symlinks:
@@ -64,10 +51,7 @@ def _symlinks(batch: Batch, event: Event) -> set[int]:
     seeds: set[int] = set()
     for key, (name, to, kind) in links.items():
         if key not in batch.symlinks:
-            new = {"digest": key, "name_id": name, "to_id": to, "type": kind}
-            row = {**new, "first": event.time, "last": event.time}
-            connection.execute(insert(schema.symlinks), row)
-            batch.symlinks[key] = [event.time, event.time]
+            batch.add_symlink(key, (name, to, kind), event.time)
             seeds.add(name)
         elif batch.symlink_seen(key, event.time) and (
             len(batch.names.of(name)) > 1 or len(batch.names.of(to)) > 1
@@ -77,23 +61,19 @@ def _symlinks(batch: Batch, event: Event) -> set[int]:
 
 
 def _renames_and_drops(batch: Batch, event: Event, run: int) -> None:
-    ids, connection = batch.names.ids([]), batch.connection
+    ids = batch.names.known
     found = []
     for one in event.outputs:
         if one.renamed_from and one.renamed_from != (one.namespace, one.name):
-            source, to = ids[one.renamed_from], ids[one.namespace, one.name]
-            found.append({"run_id": run, "from_id": source, "to_id": to})
-    dropped = [
-        {"run_id": run, "name_id": ids[one.namespace, one.name]}
-        for one in event.outputs
-        if (one.lifecycle or "").upper() == "DROP"
-    ]
-    if found or dropped:
+            found.append((run, ids[one.renamed_from], ids[one.namespace, one.name]))
+        if (one.lifecycle or "").upper() == "DROP":
+            batch.drops[run, ids[one.namespace, one.name]] = None
+    if found:
         # Their rows point to the run's, and what a rename means is settled at once.
         batch.flush()
-        batch.renaming.update(row["run_id"] for row in found)
-        rows.insert_new(connection, schema.renames, found)
-        rows.insert_new(connection, schema.drops, dropped)
+        batch.renaming.add(run)
+        columns = ("run_id", "from_id", "to_id")
+        rows.put(batch.connection, schema.renames, columns, found, rows.IGNORE)
 
 
 def renamed(connection: Connection, run: int) -> set[int]:
@@ -104,7 +84,7 @@ def renamed(connection: Connection, run: int) -> set[int]:
 
 
 def _facets(batch: Batch, event: Event, run: int) -> None:
-    ids, order = batch.names.ids([]), event.order
+    ids, order = batch.names.known, event.order
     of_names: dict[tuple[str, int, str], Facet] = {}
     for one in (*event.inputs, *event.outputs):
         name = ids[one.namespace, one.name]
@@ -138,7 +118,7 @@ def _job(batch: Batch, event: Event) -> None:
         ends = ids[identity_digest(*to)], ids[identity_digest(*source)]
         batch.span("job_edges", ends, time)
     for one, dataset, output in event.job_io:
-        place = (ids[identity_digest(*one)], batch.names.ids([])[dataset], output)
+        place = (ids[identity_digest(*one)], batch.names.known[dataset], output)
         batch.span("job_io", place, time)
     if event.job_version is not None:
         key, told = event.job_version

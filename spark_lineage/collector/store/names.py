@@ -4,52 +4,80 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection
 
 from spark_lineage.collector.model import digest, identity_digest
 from spark_lineage.collector.store import rows, schema
 
 Identity = tuple[str, str]
 BEGINNING = rows.BEGINNING
+_COLUMN = (
+    "id", "digest", "dataset_id", "whole", "path", "root", "type", "position", "stated",
+)  # fmt: skip
+_UNSTATED = (None, None)
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 def root_of(path: str) -> str:
     """The top-level column of a path such as ``address.city``."""
-    return path.partition(".")[0]
+    return path.partition(".")[0] if "." in path else path
 
 
 class Names:
     """The ids of the names, and of the data sets that they mean, for one transaction.
 
     ``seeds`` are names that came with a namespace alias: what they mean must be
-    settled (see ``identity``) before it is asked.
+    settled (see ``identity``) before it is asked. With ``together`` new names mean
+    data sets that are made by :meth:`save`, so that those of a whole transaction are
+    made at once, when it is known which of them are one; until then such a data set has
+    a number below zero.
     """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._ids: dict[Identity, int] = {}
+        # The ids of those that were asked for.
+        self.known: dict[Identity, int] = {}
         self._meanings: dict[int, list[tuple[int, int]]] = {}
         self._aliases: list[tuple[re.Pattern[str], str]] | None = None
         self._used: set[int] = set()
+        # Columns that are known, and data sets of which all are.
+        self._columns: dict[tuple[int, str | None], int] = {}
+        self._whole: set[int] = set()
+        # Data sets that have none yet, made with all that is stated of them in sight.
+        self.without_columns: set[int] = set()
         self.seeds: set[int] = set()
+        self.together = False
+        # New names whose data sets are not made yet: what each means.
+        self.fresh: dict[int, int] = {}
+        # How data sets that are not made yet are shown: namespace, name, whether a ghost.
+        self.shown: dict[int, tuple[str, str, bool]] = {}
 
     def preload(self, identities: Iterable[Identity]) -> dict[Identity, int]:
         """Read at once what is known of many names; gives the ids of those that there are."""
-        by_key = {identity_digest(*one): one for one in identities if one not in self._ids}
+        by_key = {identity_digest(*one): one for one in identities if one not in self.known}
         query = "SELECT digest, id, used FROM names WHERE digest "
         for key, number, used in rows.fetched(self._connection, query, by_key):
-            self._ids[by_key[key]] = number
+            self.known[by_key[key]] = number
             if used:
                 self._used.add(number)
-        self.meanings(self._ids.values())
-        return self._ids
+        self.meanings(self.known.values())
+        return self.known
+
+    def make(self, used: set[Identity], linked: set[Identity]) -> None:
+        """Make those of many names that are not there (all were preloaded), and note their use."""
+        missing = (used | linked).difference(self.known)
+        self._make({identity_digest(*one): one for one in sorted(missing)}, used)
+        self.use(used)
 
     def identities(self, names: Iterable[int]) -> dict[int, Identity]:
         """Namespace and name of each of these."""
         every = set(names)
-        known = {number: one for one, number in self._ids.items() if number in every}
+        known = {number: one for one, number in self.known.items() if number in every}
         query = "SELECT id, namespace, name FROM names WHERE id "
         for number, *one in rows.fetched(self._connection, query, every.difference(known)):
             known[number] = (one[0], one[1])
@@ -57,83 +85,97 @@ class Names:
 
     def ids(self, identities: Iterable[Identity]) -> dict[Identity, int]:
         """The ids of names, made where new: a new one means a data set of its own."""
-        wanted = [one for one in identities if one not in self._ids]
+        wanted = [one for one in identities if one not in self.known]
         if wanted:
             by_key = {identity_digest(*one): one for one in wanted}
             found = rows.find(self._connection, schema.names, by_key)
-            missing = {key: one for key, one in by_key.items() if key not in found}
-            if missing:
-                found.update(self._make(missing))
-            self._ids.update((by_key[key], number) for key, number in found.items())
-        return self._ids
+            self.known.update((by_key[key], number) for key, number in found.items())
+            self._make({key: one for key, one in by_key.items() if key not in found}, set())
+        return self.known
 
-    def _make(self, missing: dict[str, Identity]) -> dict[str, int]:
+    def _make(self, missing: dict[str, Identity], used: set[Identity]) -> None:
+        if not missing:
+            return
         new = {
-            key: {"namespace": one[0], "name": one[1], "used": False}
+            key: {"namespace": one[0], "name": one[1], "used": one in used}
             for key, one in missing.items()
         }
-        made = rows.ids(self._connection, schema.names, new)
-        for key, number in made.items():
-            namespace, name = missing[key]
-            row = {"namespace": namespace, "name": name, "ghost": False}
-            table = schema.datasets
-            result = self._connection.execute(insert(table).returning(table.c.id), row)
-            meaning = {"name_id": number, "since": BEGINNING, "dataset_id": result.scalar_one()}
-            self._connection.execute(insert(schema.meanings), meaning)
-            target = self.alias(namespace)
-            if target != namespace:
-                self._link_alias(number, (target, name))
-        return made
+        for key, number in rows.make(self._connection, schema.names, new).items():
+            namespace, name = one = missing[key]
+            self.known[one] = number
+            self._meanings[number] = [(BEGINNING, -number)]
+            self.fresh[number] = -number
+            self.shown[-number] = (namespace, name, False)
+            if one in used:
+                self._used.add(number)
+        if not self.together:
+            self.save()
+        aliased = {one: (self.alias(one[0]), one[1]) for one in missing.values()}
+        targets = {one: to for one, to in aliased.items() if to != one}
+        ids = self.ids(targets.values())
+        links = [(ids[to], ids[one]) for one, to in targets.items()]
+        rows.change(self._connection, schema.names, ("alias_id",), ("id",), links)
+        self.seeds.update(name for _, name in links)
 
-    def _link_alias(self, number: int, target: Identity) -> None:
-        other = self.ids([target])[target]
-        table = schema.names
-        change = table.update().where(table.c.id == number).values(alias_id=other)
-        self._connection.execute(change)
-        self.seeds.add(number)
+    def save(self) -> None:
+        """Make the data sets that new names mean."""
+        wanted = sorted({dataset for dataset in self.fresh.values() if dataset < 0}, reverse=True)
+        numbers = rows.new_ids(self._connection, schema.datasets, len(wanted))
+        made = dict(zip(wanted, numbers, strict=True))
+        new = []
+        for key, number in made.items():
+            namespace, name, ghost = self.shown[key]
+            new.append((number, namespace, name, ghost))
+        columns = ("id", "namespace", "name", "ghost")
+        rows.put(self._connection, schema.datasets, columns, new)
+        meant = [
+            (name, BEGINNING, made.get(dataset, dataset)) for name, dataset in self.fresh.items()
+        ]
+        rows.put(self._connection, schema.meanings, ("name_id", "since", "dataset_id"), meant)
+        self._meanings.update((name, [(BEGINNING, dataset)]) for name, _, dataset in meant)
+        self._whole.update(numbers)
+        if self.together:
+            self.without_columns.update(numbers)
+        self.fresh.clear()
+        self.shown.clear()
 
     def use(self, identities: Iterable[Identity]) -> None:
         """Note that names are used, not only linked to: that may change how one is shown."""
-        ids, table, used = self.ids(identities), schema.names, self._used
+        ids, used = self.ids(identities), self._used
         wanted = {ids[one] for one in identities if ids[one] not in used}
         if not wanted:
             return
         self._used |= wanted
-        for some in rows.chunks(wanted):
-            query = select(table.c.id).where(table.c.id.in_(some), ~table.c.used)
-            fresh = list(self._connection.scalars(query))
-            if fresh:
-                change = table.update().where(table.c.id.in_(fresh)).values(used=True)
-                self._connection.execute(change)
-                self.seeds.update(self._linked(fresh))
+        # Those that came in this transaction are told as used from the first.
+        query = "SELECT id FROM names WHERE used = FALSE AND id "
+        fresh = [row[0] for row in rows.fetched(self._connection, query, wanted)]
+        rows.change(
+            self._connection, schema.names, ("used",), ("id",), [(True, one) for one in fresh]
+        )
+        self.seeds.update(self._linked(fresh))
 
     def _linked(self, fresh: list[int]) -> set[int]:
         """Those of new names that something joins to others."""
-        found: set[int] = set()
-        several = schema.meanings.alias("several")
-        query = (
-            select(schema.meanings.c.name_id)
-            .join(several, several.c.dataset_id == schema.meanings.c.dataset_id)
-            .where(
-                schema.meanings.c.name_id.in_(fresh), several.c.name_id != schema.meanings.c.name_id
-            )
-        )
-        found.update(self._connection.scalars(query))
-        ghosts = (
-            select(schema.meanings.c.name_id)
-            .join(schema.datasets, schema.datasets.c.id == schema.meanings.c.dataset_id)
-            .where(schema.meanings.c.name_id.in_(fresh), schema.datasets.c.ghost)
-        )
-        found.update(self._connection.scalars(ghosts))
-        return found
+        several = """
+            SELECT own.name_id FROM meanings own
+            JOIN meanings other ON other.dataset_id = own.dataset_id
+            AND other.name_id <> own.name_id WHERE own.name_id """
+        ghosts = """
+            SELECT m.name_id FROM meanings m JOIN datasets d ON d.id = m.dataset_id
+            WHERE d.ghost = TRUE AND m.name_id """
+        return {
+            row[0]
+            for query in (several, ghosts)
+            for row in rows.fetched(self._connection, query, fresh)
+        }
 
     def alias(self, namespace: str) -> str:
         """The namespace that this one stands for by the first alias that fits all of it."""
         if self._aliases is None:
-            table = schema.aliases
-            query = select(table.c.pattern, table.c.target).order_by(table.c.pattern)
+            query = "SELECT pattern, target FROM aliases ORDER BY pattern"
             self._aliases = [
-                (re.compile(row.pattern), row.target) for row in self._connection.execute(query)
+                (re.compile(pattern), target)
+                for pattern, target in rows.read(self._connection, query)
             ]
         for pattern, target in self._aliases:
             match = pattern.fullmatch(namespace)
@@ -171,26 +213,59 @@ class Names:
     def forget_meanings(self) -> None:
         """Read them anew: they were settled."""
         self._meanings.clear()
+        self.forget_columns()
+
+    def forget_columns(self) -> None:
+        """Read them anew: some may be gone."""
+        self._columns.clear()
+        self._whole.clear()
+        self.without_columns.clear()
 
     def columns(
-        self, wanted: Iterable[tuple[int, str | None]]
+        self,
+        wanted: Iterable[tuple[int, str | None]],
+        stated: Mapping[tuple[int, str | None], tuple[str | None, int | None]] = NOTHING,
     ) -> dict[tuple[int, str | None], int]:
-        """The ids of columns by data set and path (None: the whole data set), made where new."""
-        by_key = {column_digest(*one): one for one in wanted}
-        new = {
-            key: {
-                "dataset_id": dataset,
-                "whole": path is None,
-                "path": path or "",
-                "root": root_of(path or ""),
-                "stated": False,
-            }
-            for key, (dataset, path) in by_key.items()
-        }
-        found = rows.ids(self._connection, schema.columns, new)
-        return {by_key[key]: number for key, number in found.items()}
+        """The ids of columns by data set and path (None: the whole data set), made where new.
+
+        New ones get the type and the position that is ``stated`` of them.
+        """
+        known = self._columns
+        missing = [one for one in dict.fromkeys(wanted) if one not in known]
+        # By its root, which is in an index with the data set; nested ones may come along.
+        places = {(one[0], root_of(one[1] or "")) for one in missing if one[0] not in self._whole}
+        query = """
+            SELECT c.dataset_id, c.path, c.whole, c.id FROM pairs
+            CROSS JOIN columns c WHERE c.dataset_id = pairs.a AND c.root = pairs.b"""
+        for dataset, path, whole, number in rows.fetched_pairs(self._connection, query, places):
+            known[dataset, None if whole else path] = number
+        new = [one for one in missing if one not in known]
+        known.update(
+            zip(new, rows.new_ids(self._connection, schema.columns, len(new)), strict=True)
+        )
+        self.without_columns.difference_update(dataset for dataset, _ in new)
+        told = [
+            (
+                known[one], _column_digest(*one), one[0], one[1] is None, one[1] or "",
+                root_of(one[1] or ""), *stated.get(one, _UNSTATED), one in stated,
+            )
+            for one in new
+        ]  # fmt: skip
+        rows.put(self._connection, schema.columns, _COLUMN, told)
+        return known
 
 
-def column_digest(dataset: int, path: str | None) -> str:
-    """The digest of a column; None is the whole data set, which no path can be."""
-    return digest(str(dataset), path)
+def _column_digest(dataset: int, path: str | None) -> str:
+    """The digest of a column; None is the whole data set, which no path can be.
+
+    Those of one data set are neighbours in an index, which so has far fewer pages to
+    change. (Stores have columns with digests of an older form: none is found by it.)
+    """
+    told = _short_digest(path) if path is None or len(path) < 200 else digest(path)[:20]
+    return f"{dataset:012x}:{told}"
+
+
+@lru_cache(maxsize=16_384)
+def _short_digest(path: str | None) -> str:
+    """Of which few are asked again and again, and none is long."""
+    return digest(path)[:20]

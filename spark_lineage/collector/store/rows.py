@@ -21,7 +21,7 @@ from sqlalchemy import (
     func,
     select,
 )
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 
 T = TypeVar("T")
@@ -38,22 +38,23 @@ def chunks(items: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
         yield everything[start : start + size]
 
 
-def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert the rows that are not there yet, by any unique key."""
-    if not rows:
-        return
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    connection.execute(dialect.insert(table).on_conflict_do_nothing(), list(rows))
-
-
 def ids(connection: Connection, table: Table, rows: dict[str, dict[str, Any]]) -> dict[str, int]:
-    """The id of each row by its digest, made where it is new."""
+    """The id of each row by its digest, made where it is new: all have the same columns."""
     found = find(connection, table, rows)
-    missing = [{"digest": key, **row} for key, row in rows.items() if key not in found]
-    if missing:
-        insert_new(connection, table, missing)
-        found.update(find(connection, table, [row["digest"] for row in missing]))
+    missing = {key: row for key, row in rows.items() if key not in found}
+    found.update(make(connection, table, missing))
     return found
+
+
+def make(connection: Connection, table: Table, rows: dict[str, dict[str, Any]]) -> dict[str, int]:
+    """Insert rows whose digests are not there; the id of each."""
+    numbers = new_ids(connection, table, len(rows))
+    made = dict(zip(rows, numbers, strict=True))
+    if made:
+        columns = ("id", "digest", *next(iter(rows.values())))
+        values = [(made[key], key, *row.values()) for key, row in rows.items()]
+        put(connection, table, columns, values)
+    return made
 
 
 def find(connection: Connection, table: Table, keys: Iterable[str]) -> dict[str, int]:
@@ -65,7 +66,7 @@ def find(connection: Connection, table: Table, keys: Iterable[str]) -> dict[str,
 # What becomes of a row whose key is there already.
 IGNORE, NEWER, SPAN = "ignore", "newer", "span"
 # So many rows go into one statement of SQLite: few different statements, each made ready once.
-_SIZES = (64, 16, 4, 1)
+_SIZES = (256, 64, 16, 4, 1)
 _Row = tuple[Any, ...]
 
 
@@ -84,7 +85,10 @@ def put(
     """
     if values:
         if connection.dialect.name == "postgresql":
-            _run(connection, _insertion(table, names, conflict, 0), _columns(values))
+            if conflict:
+                _run(connection, _insertion(table, names, conflict, 0), _columns(values))
+            else:
+                _copy(connection, table, names, values)
             return
         for some in _some(values):
             statement = _insertion(table, names, conflict, len(some))
@@ -121,8 +125,43 @@ def _some(values: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
             place += size
 
 
-def _columns(values: Sequence[_Row]) -> list[list[Any]]:
-    return [list(column) for column in zip(*values, strict=True)]
+def _columns(values: Sequence[_Row]) -> list[str]:
+    """PostgreSQL's arrays, one a column, written here: the driver takes ten times as long."""
+    return [
+        "{" + ",".join([_element(value) for value in column]) + "}"
+        for column in zip(*values, strict=True)
+    ]
+
+
+def _element(value: object) -> str:
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return "NULL" if value is None else str(value)
+
+
+def _copy(
+    connection: Connection, table: Table, names: tuple[str, ...], values: Sequence[_Row]
+) -> None:
+    columns = ", ".join(f'"{name}"' for name in names)
+    statement = f"COPY {table.name} ({columns}) FROM STDIN"
+    lines = ["\t".join([_written(value) for value in row]) for row in values]
+    # A dialect for two kinds of driver: only this one has COPY.
+    cursor: Any = connection.connection.cursor()
+    try:
+        with cursor.copy(statement) as copy:
+            copy.write("\n".join(lines) + "\n")
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise _wrapped(connection, statement, error) from error
+    finally:
+        cursor.close()
+
+
+def _written(value: object) -> str:
+    if isinstance(value, str):
+        # What COPY reads otherwise than it is written.
+        value = value.replace("\\", r"\\").replace("\n", r"\n")
+        return value.replace("\t", r"\t").replace("\r", r"\r")
+    return r"\N" if value is None else str(value)
 
 
 def _run(connection: Connection, statement: str, parameters: Sequence[Any]) -> None:
@@ -201,13 +240,19 @@ def new_ids(connection: Connection, table: Table, count: int) -> list[int]:
     if not count:
         return []
     if connection.dialect.name == "postgresql":
-        numbers = connection.exec_driver_sql(
-            f"SELECT nextval(pg_get_serial_sequence('{table.name}', 'id'))"
-            f" FROM generate_series(1, {count})"
-        )
-        return sorted(int(row[0]) for row in numbers)
-    last = int(connection.exec_driver_sql(f"SELECT max(id) FROM {table.name}").scalar() or 0)
+        # No one else takes any between the two.
+        taken = f"""
+            SELECT setval(s.name, nextval(s.name) + {count - 1})
+            FROM (SELECT pg_get_serial_sequence('{table.name}', 'id') AS name) s"""
+        ((last,),) = read(connection, taken)
+        return list(range(last - count + 1, last + 1))
+    ((last,),) = read(connection, f"SELECT coalesce(max(id), 0) FROM {table.name}")
     return list(range(last + 1, last + 1 + count))
+
+
+def read(connection: Connection, statement: str) -> list[tuple[Any, ...]]:
+    """The rows of a statement, as the driver's."""
+    return _fetched(connection, statement, ())
 
 
 def among(connection: Connection, column: ColumnElement[int], ids: Iterable[int]) -> Any:
@@ -234,15 +279,46 @@ def fetched(
         if isinstance(every[0], str):
             statement += "= ANY(%s::text[])"
         else:
-            # Written here: the driver would look at each number twice.
             statement += "= ANY(%s::bigint[])"
-            every = "{" + ",".join(map(str, every)) + "}"
+            every = _numbers(every)
     else:
         statement += "IN (SELECT value FROM json_each(?))"
         every = orjson.dumps(every).decode()
+    return _fetched(connection, statement, (every,))
+
+
+def fetched_pairs(
+    connection: Connection,
+    statement: str,
+    pairs: Iterable[tuple[int, int]] | Iterable[tuple[int, str]],
+) -> list[tuple[Any, ...]]:
+    """The rows of a statement that reads ``pairs``, a table of these with columns a and b."""
+    every: list[Any] = list(pairs)
+    if not every:
+        return []
+    parameters: list[Any]
+    if connection.dialect.name == "postgresql":
+        text = isinstance(every[0][1], str)
+        given = f"SELECT * FROM unnest(%s::bigint[], %s::{'text' if text else 'bigint'}[])"
+        one, other = zip(*every, strict=True)
+        parameters = [_numbers(one), list(other) if text else _numbers(other)]
+    else:
+        given = "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)"
+        parameters = [orjson.dumps(every).decode()]
+    return _fetched(connection, f"WITH pairs(a, b) AS ({given}) {statement}", parameters)
+
+
+def _numbers(every: Iterable[int]) -> str:
+    # Written here: the driver would look at each number twice.
+    return "{" + ",".join(map(str, every)) + "}"
+
+
+def _fetched(
+    connection: Connection, statement: str, parameters: Sequence[Any]
+) -> list[tuple[Any, ...]]:
     cursor = connection.connection.cursor()
     try:
-        cursor.execute(statement, (every,))
+        cursor.execute(statement, parameters)
         return list(cursor.fetchall())
     except connection.dialect.loaded_dbapi.Error as error:
         # SQLite reads while it fetches, and may be interrupted then.

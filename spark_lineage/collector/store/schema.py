@@ -6,11 +6,14 @@ index entry has a size limit in PostgreSQL that real names exceed.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -25,13 +28,28 @@ metadata = MetaData()
 # SQLite numbers rows by itself only where the type is exactly INTEGER.
 _ID = BigInteger().with_variant(Integer, "sqlite")
 # Compared by the database, byte by byte whatever its locale.
-# After the beginning of time (`rows.BEGINNING`), as a number: an index needs it so.
-_LATER = "since > -100000000000000000"
 _ORDER = Text().with_variant(Text(collation="C"), "postgresql")
 
 
 def _id() -> Column[int]:
     return Column("id", _ID, primary_key=True)
+
+
+def _where(condition: str) -> dict[str, Any]:
+    """An index over some rows only."""
+    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+
+
+def _refs(**targets: str) -> list[ForeignKeyConstraint]:
+    """What columns of derived rows refer to, checked by SQLite alone.
+
+    PostgreSQL asks for each reference of each row by a statement of its own, which costs more
+    than all else of a new edge; the rows come from one writer, which has just read the ids.
+    """
+    return [
+        ForeignKeyConstraint([name], [f"{target}.id"]).ddl_if(dialect="sqlite")
+        for name, target in targets.items()
+    ]
 
 
 def _ref(name: str, target: str, nullable: bool = False) -> Column[int]:
@@ -147,13 +165,9 @@ meanings = Table(
     Column("since", BigInteger, primary_key=True, autoincrement=False),
     _ref("dataset_id", "datasets"),
     Index("meanings_of_dataset", "dataset_id"),
-    # The names that changed their meaning: few or none.
-    Index(
-        "meanings_later",
-        "name_id",
-        sqlite_where=text(_LATER),
-        postgresql_where=text(_LATER),
-    ),
+    # The names that changed their meaning: few or none. After the beginning of time
+    # (`rows.BEGINNING`), as a number: an index needs it so.
+    Index("meanings_later", "name_id", **_where("since > -100000000000000000")),
 )
 # `whole` marks the one row of a data set that stands for all of it: the output
 # end of whole-result edges, and both ends of edges between data sets.
@@ -162,7 +176,8 @@ columns = Table(
     metadata,
     _id(),
     Column("digest", Text, nullable=False, unique=True),
-    _ref("dataset_id", "datasets"),
+    Column("dataset_id", _ID, nullable=False),
+    *_refs(dataset_id="datasets"),
     Column("whole", Boolean, nullable=False),
     Column("path", Text, nullable=False),
     Column("root", Text, nullable=False),
@@ -173,12 +188,7 @@ columns = Table(
     Index("columns_of_dataset", "dataset_id", "whole"),
     Index("columns_of_root", "dataset_id", "root"),
     # Few or none: whether a data set has any is asked for each one that a walk passes.
-    Index(
-        "columns_nested",
-        "dataset_id",
-        sqlite_where=text("path <> root"),
-        postgresql_where=text("path <> root"),
-    ),
+    Index("columns_nested", "dataset_id", **_where("path <> root")),
 )
 schema_versions = Table(
     "schema_versions",
@@ -369,10 +379,8 @@ edges = Table(
     "edges",
     metadata,
     _id(),
-    _ref("job_id", "jobs"),
-    _ref("output_id", "datasets"),
-    _ref("out_id", "columns"),
-    _ref("in_id", "columns"),
+    *(Column(name, _ID, nullable=False) for name in ("job_id", "output_id", "out_id", "in_id")),
+    *_refs(job_id="jobs", output_id="datasets", out_id="columns", in_id="columns"),
     Column("kind", Text, nullable=False),
     Column("masking", Boolean, nullable=False),
     Column("closed", BigInteger),
@@ -382,27 +390,23 @@ edges = Table(
     Index("edges_up", "out_id", "in_id", *_OF_A_WALK, postgresql_include=["id"]),
     Index("edges_down", "in_id", "out_id", *_OF_A_WALK, postgresql_include=["id"]),
     Index("edges_of_output", "output_id", "job_id"),
-    Index(
-        "edges_closed",
-        "output_id",
-        "job_id",
-        sqlite_where=text("closed IS NOT NULL"),
-        postgresql_where=text("closed IS NOT NULL"),
-    ),
+    Index("edges_closed", "output_id", "job_id", **_where("closed IS NOT NULL")),
 )
 definition_edges = Table(
     "definition_edges",
     metadata,
-    Column("definition_id", _ID, ForeignKey("definitions.id"), primary_key=True),
-    Column("edge_id", _ID, ForeignKey("edges.id"), primary_key=True),
+    Column("definition_id", _ID, primary_key=True),
+    Column("edge_id", _ID, primary_key=True),
+    *_refs(definition_id="definitions", edge_id="edges"),
     Column("description", Text),
     Index("definitions_of_edge", "edge_id"),
 )
 definition_columns = Table(
     "definition_columns",
     metadata,
-    Column("definition_id", _ID, ForeignKey("definitions.id"), primary_key=True),
-    Column("column_id", _ID, ForeignKey("columns.id"), primary_key=True),
+    Column("definition_id", _ID, primary_key=True),
+    Column("column_id", _ID, primary_key=True),
+    *_refs(definition_id="definitions", column_id="columns"),
     Column("type", Text),
     Column("origin", Text),
     Column("expression", Text),

@@ -66,8 +66,9 @@ def _postgresql(table: Table, name: str) -> list[str]:
     return [
         "CREATE EXTENSION IF NOT EXISTS pg_trgm",
         f"CREATE INDEX {_named(table)} ON {table.name} USING gin ({name} gin_trgm_ops)"
-        # New names are few: what is searched must not wait for them in a list.
-        " WITH (fastupdate = off)",
+        # New ones wait in a short list, which a search reads through: many of them have the
+        # same parts, and are put in place together for a fraction of what each would cost.
+        " WITH (fastupdate = on, gin_pending_list_limit = 256)",
     ]
 
 

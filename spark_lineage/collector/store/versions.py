@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+import orjson
+from sqlalchemy import Connection
 
 from spark_lineage.collector.model import Event, Fields, time_of
 from spark_lineage.collector.store import rows, schema
-from spark_lineage.collector.store.batch import Batch, Version
-from spark_lineage.collector.store.names import Names
+from spark_lineage.collector.store.batch import Batch
+from spark_lineage.collector.store.claims import Version
+from spark_lineage.collector.store.names import NOTHING, Names
 
-_versions = schema.schema_versions
 _columns = schema.columns
+# Path, type and position of each.
+_Fields = list[tuple[str, str | None, int]]
 
 
 def learn(batch: Batch, name: int, fields: Fields, output: bool, event: Event) -> bool:
@@ -24,7 +28,10 @@ def learn(batch: Batch, name: int, fields: Fields, output: bool, event: Event) -
         if same.hash == key and same.output == output:
             break
     else:
-        known.append(Version(key, output, order, time, fields.body))
+        version = Version(key, output, order, time, fields.body)
+        known.append(version)
+        if name in batch.names.fresh:
+            batch.stated[name].append((version, fields))
         return True
     before = same.order
     if before >= order and same.first <= time:
@@ -38,55 +45,91 @@ def learn(batch: Batch, name: int, fields: Fields, output: bool, event: Event) -
     return any(one.hash != key and before <= one.order <= order for one in batch.rivals(name))
 
 
-def derive(connection: Connection, names: Names, dataset: int) -> None:
+def derive(
+    connection: Connection,
+    names: Names,
+    datasets: Iterable[int],
+    new: Mapping[int, list[tuple[Version, Fields]]] = NOTHING,
+) -> None:
     """Types by the newest schema that gives one; the order of columns by the newest.
 
     What a writer or a DatasetEvent says of which columns there are beats what a
-    reader says, who may list only those that it read.
+    reader says, who may list only those that it read. ``new`` are schemas of names
+    that are new in this transaction.
     """
-    stated = of_dataset(connection, dataset)
-    types: dict[str, str] = {}
-    positions: dict[str, int] = {}
-    paths: set[str] = set()
-    for row in stated:
-        fields = _fields(row.body)
-        paths.update(item["path"] for item in fields)
-        types.update((item["path"], item["type"]) for item in fields if item["type"])
-    if stated:
-        newest = max(stated, key=lambda row: (row.output, row.order))
-        positions.update((item["path"], item["position"]) for item in _fields(newest.body))
-    names.columns((dataset, path) for path in paths)
+    stated: dict[tuple[int, str | None], tuple[str | None, int | None]] = {}
+    every = set(datasets)
+    # All that was stated of a data set that came now is known, and it gets its columns as
+    # they are to be.
+    fresh = every & names.without_columns
+    told: dict[int, list[tuple[str, bool, _Fields]]] = defaultdict(list)
+    for name, versions in new.items():
+        dataset = names.of(name)[0][1]
+        if dataset in fresh:
+            told[dataset] += [
+                (
+                    one.order,
+                    one.output,
+                    [(field.path, field.type, field.position) for field in fields],
+                )
+                for one, fields in versions
+            ]
+    for dataset, some in _stated(connection, names, every - fresh).items():
+        told[dataset] = [(one.order, one.output, _fields(one.body)) for one in some]
+    for dataset, of_dataset in told.items():
+        types: dict[str, str | None] = {}
+        for _, _, fields in sorted(of_dataset, key=lambda one: one[:2]):
+            for path, kind, _ in fields:
+                types[path] = kind or types.get(path)
+        newest = max(of_dataset, key=lambda one: (one[1], one[0]))
+        positions = {path: position for path, _, position in newest[2]}
+        for path, kind in types.items():
+            stated[dataset, path] = (kind, positions.get(path))
+    names.columns(stated, stated)
     query = """
-        SELECT id, path, type, position, stated FROM columns
+        SELECT dataset_id, path, id, type, position, stated FROM columns
         WHERE whole = FALSE AND dataset_id """
     changed = []
-    for number, path, *old in rows.fetched(connection, query, [dataset]):
-        new = [types.get(path), positions.get(path), path in paths]
-        if old != new:
-            changed.append((*new, number))
+    for dataset, path, number, *old in rows.fetched(connection, query, every - fresh):
+        kind, position = stated.get((dataset, path), (None, None))
+        wanted = [kind, position, (dataset, path) in stated]
+        if old != wanted:
+            changed.append((*wanted, number))
     rows.change(connection, _columns, ("type", "position", "stated"), ("id",), changed)
 
 
-def of_dataset(connection: Connection, dataset: int) -> list[Any]:
+class Stated(NamedTuple):
+    """A schema that was stated of a data set."""
+
+    order: str
+    output: bool
+    hash: str
+    first: int
+    body: str
+
+
+def of_dataset(connection: Connection, dataset: int) -> list[Stated]:
     """The schemas that were stated of a data set under any of its names, the oldest first."""
-    meanings = schema.meanings
-    query = (
-        select(meanings.c.name_id, meanings.c.since)
-        .where(meanings.c.name_id.in_(
-            select(meanings.c.name_id).where(meanings.c.dataset_id == dataset)
-        ))
-        .order_by(meanings.c.name_id, meanings.c.since)
-    )  # fmt: skip
-    found: dict[tuple[str, bool, str], Any] = {}
-    names = Names(connection)
-    every = list({row.name_id for row in connection.execute(query)})
-    for row in connection.execute(select(_versions).where(_versions.c.name_id.in_(every))):
-        for time in (row.first, time_of(row.order)):
-            if names.dataset(row.name_id, time) == dataset:
-                found[row.hash, row.output, row.order] = row
-    return sorted(found.values(), key=lambda row: (row.order, row.output))
+    return _stated(connection, Names(connection), [dataset]).get(dataset, [])
 
 
-def _fields(body: str) -> list[dict[str, Any]]:
-    content: list[dict[str, Any]] = json.loads(body)
-    return content
+def _stated(
+    connection: Connection, names: Names, datasets: Iterable[int]
+) -> dict[int, list[Stated]]:
+    wanted = set(datasets)
+    query = "SELECT DISTINCT name_id FROM meanings WHERE dataset_id "
+    every = [row[0] for row in rows.fetched(connection, query, wanted)]
+    names.meanings(every)
+    found: dict[int, set[Stated]] = defaultdict(set)
+    query = 'SELECT name_id, "order", output, hash, first, body FROM schema_versions WHERE name_id '
+    for name, order, output, *more in rows.fetched(connection, query, every):
+        one = Stated(order, bool(output), *more)
+        for time in (one.first, time_of(order)):
+            dataset = names.dataset(name, time)
+            if dataset in wanted:
+                found[dataset].add(one)
+    return {dataset: sorted(some) for dataset, some in found.items()}
+
+
+def _fields(body: str) -> _Fields:
+    return [(one["path"], one["type"], one["position"]) for one in orjson.loads(body)]

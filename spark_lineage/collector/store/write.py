@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
 from spark_lineage.collector import times
 from spark_lineage.collector.model import (
     TERMINAL,
-    ColumnPart,
     DatasetFacts,
     Event,
     digest,
@@ -19,12 +18,11 @@ from spark_lineage.collector.store import (
     definitions,
     identity,
     learn,
-    names,
-    rows,
-    schema,
     versions,
 )
-from spark_lineage.collector.store.batch import QUALITY, Batch, Claim
+from spark_lineage.collector.store.batch import QUALITY, Batch
+from spark_lineage.collector.store.claims import Claim
+from spark_lineage.collector.store.names import Identity
 
 
 def apply(connection: Connection, event: Event) -> bool:
@@ -46,12 +44,14 @@ def apply_all(connection: Connection, events: list[Event]) -> list[bool]:
     if batch.seeds or batch.schemas:
         batch.flush()
     if batch.seeds:
-        derived = identity.settle(connection, known, batch.seeds)
-        batch.settled()
+        settled = identity.settle(connection, known, batch.seeds)
+        derived.update(settled.derived)
+        pending.runs.update(settled.runs)
+        batch.settled(settled.changed)
+    known.save()
     meanings = known.meanings(batch.schemas)
     told = {one for name in batch.schemas for _, one in meanings[name]}
-    for dataset in sorted(told - derived):
-        versions.derive(connection, known, dataset)
+    versions.derive(connection, known, told - derived, batch.stated)
     pending.settle(batch)
     batch.finish()
     return done
@@ -62,7 +62,7 @@ def _apply(batch: Batch, event: Event, pending: definitions.Pending) -> bool:
     known.seeds.clear()
     run = _run(batch, event)
     seeds = learn.facts(batch, event, run.id)
-    ids = known.ids([])
+    ids = known.known
     batch.add_inputs(run.id, {ids[facts.namespace, facts.name] for facts in event.inputs})
     replaced = {_claim(batch, event, run.id, facts) for facts in event.outputs}
     _facets(batch, event, run.id)
@@ -83,12 +83,13 @@ def _apply(batch: Batch, event: Event, pending: definitions.Pending) -> bool:
         # What a name means at which time decides what the next event says; a name that is
         # only one more of a data set may wait for all of them.
         batch.flush()
-        identity.settle(connection, known, batch.seeds)
+        settled = identity.settle(connection, known, batch.seeds)
+        definitions.settle(connection, known, settled.runs)
         batch.settled()
     return True
 
 
-def _names(event: Event, ids: dict[names.Identity, int]) -> set[int]:
+def _names(event: Event, ids: dict[Identity, int]) -> set[int]:
     every = {(facts.namespace, facts.name) for facts in (*event.inputs, *event.outputs)}
     for facts in event.outputs:
         every |= facts.columns.sources if facts.columns is not None else frozenset()
@@ -159,7 +160,7 @@ def _claim(batch: Batch, event: Event, run: int, facts: DatasetFacts) -> int:
 
     Gives the part that this replaced, 0 if none.
     """
-    name = batch.names.ids([])[facts.namespace, facts.name]
+    name = batch.names.known[facts.namespace, facts.name]
     claims = batch.claims(run)
     claim = claims.get(name)
     if claim is None:
@@ -168,24 +169,10 @@ def _claim(batch: Batch, event: Event, run: int, facts: DatasetFacts) -> int:
     if part is None or not (claim.part_order is None or claim.part_order < event.order):
         return 0
     before = claim.part_id or 0
-    claim.part_id, claim.part_hash = _part(batch, part), part.hash
+    claim.part_id, claim.part_hash = batch.parts.add(part, batch.names.known), part.hash
     claim.part_order = event.order
     claim.changed = True
     return before
-
-
-def _part(batch: Batch, part: ColumnPart) -> int:
-    connection, table = batch.connection, schema.parts
-    if part.hash not in batch.parts:
-        row = {"hash": part.hash, "body": part.body}
-        made = connection.execute(insert(table).returning(table.c.id), row)
-        number = batch.parts[part.hash] = int(made.scalar_one())
-        ids = batch.names.ids([])
-        links = [
-            {"part_id": number, "name_id": one} for one in sorted(ids[n] for n in part.sources)
-        ]
-        rows.insert_new(connection, schema.part_names, links)
-    return batch.parts[part.hash]
 
 
 def _facets(batch: Batch, event: Event, run: int) -> None:
