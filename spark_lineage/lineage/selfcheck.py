@@ -17,7 +17,7 @@ from typing import Any, Final
 from spark_lineage.lineage.datasets import Naming
 from spark_lineage.lineage.datasets.lakehouse import reader_made
 from spark_lineage.lineage.model import Dataset, Output, Unexplained
-from spark_lineage.plan.node import PlanNode, Record
+from spark_lineage.plan.node import Expression, PlanNode, Record
 
 _REASONS: Final = {
     "RepartitionByExpression": "DISTRIBUTION",
@@ -71,6 +71,7 @@ _BY_ID: Final = frozenset(
 _OPAQUE: Final = frozenset({"InMemoryRelation", "LogicalRDD", "LogicalQueryStage", "ExternalRDD"})
 _READ: Final = frozenset({""})
 _CARRIED: Final = frozenset({"CARRIED_OVER"})
+_FIXED: Final = frozenset({"FIXED_ROWS"})
 #: NEAREST BY is optimized to an aggregate of this name, which packs the right side's whole rows;
 #: they are unpacked under the same ids, so what is needed of them shows above.
 _NEAREST: Final = "__nearest_matches__"
@@ -171,6 +172,8 @@ class Reading:
                 for projection in raw:
                     self._by_place(node.output(), record.refs(projection), subqueries)
                 continue
+            if field == "generator" and self._made_in_place(node, subqueries):
+                continue
             for ref in record.refs(raw):
                 kind = record.shape(ref).kind
                 if kind == "P":
@@ -181,6 +184,59 @@ class Reading:
                 else:
                     self._expression(ref, reason, subqueries)
         return subqueries
+
+    def _made_in_place(self, node: PlanNode, subqueries: list[int]) -> bool:
+        """Note what a generator of as many rows as are written reads; False for any other one.
+
+        The values in one place are read for the column that they become, and if nothing needs
+        that for nothing: they do not decide how many rows there are.
+        """
+        record = self.record
+        generator = record.expression(node.refs("generator")[0])
+        made = node.refs("generatorOutput")
+        values = self._rows_of(generator)
+        if values is None:
+            return False
+        if generator.class_name == "PosExplode":
+            made = made[1:]
+        for row in values:
+            for own, ref in zip(made, row, strict=False):
+                expr_id = record.expr_id(own)
+                reasons = self._uses.get(expr_id) if expr_id is not None else None
+                self._expression(ref, reasons or _FIXED, subqueries)
+        return True
+
+    def _rows_of(self, generator: Expression) -> list[list[int]] | None:
+        """The values of each row that a generator writes, where they are written one by one."""
+        if generator.class_name == "Stack":
+            values, rows = generator.children[1:], self._whole(generator.children[0])
+            width = -(-len(values) // rows) if rows else 0
+            if not width:
+                return None
+            return [values[at : at + width] for at in range(0, len(values), width)]
+        if generator.class_name not in ("Explode", "PosExplode", "Inline"):
+            return None
+        array = self._uncast(generator.children[0])
+        if array.class_name != "CreateArray":
+            return None
+        if generator.class_name != "Inline":
+            return [[ref] for ref in array.children]
+        structs = [self._uncast(ref) for ref in array.children]
+        if any(struct.class_name != "CreateNamedStruct" for struct in structs):
+            return None
+        return [struct.children[1::2] for struct in structs]
+
+    def _uncast(self, ref: int) -> Expression:
+        found = self.record.expression(ref)
+        while found.class_name == "Cast":
+            found = self.record.expression(found.children[0])
+        return found
+
+    def _whole(self, ref: int) -> int | None:
+        """The whole number that is a literal."""
+        found = self.record.expression(ref)
+        text = found.text("value") if found.class_name == "Literal" else None
+        return int(text) if text and text.isdigit() else None
 
     def _by_place(self, output: list[int], refs: list[int], subqueries: list[int]) -> None:
         """Each expression of a projection is read for what the column in its place is."""

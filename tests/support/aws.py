@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.request import Request, urlopen
 
 from tests.support.parts import missing
 
@@ -35,6 +36,8 @@ def running_aws(*buckets: str) -> Iterator[str]:
     try:
         host, port = server.get_host_and_port()
         address = f"http://{host}:{port}"
+        # All servers of one process have the same memory.
+        urlopen(Request(f"{address}/moto-api/reset", method="POST"), timeout=30).close()
         client = boto3.client(
             "s3",
             endpoint_url=address,
