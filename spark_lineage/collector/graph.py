@@ -39,7 +39,7 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """One open edge, as stored."""
+    """One open edge, as the database's driver gives it: ``masking`` may be 0 or 1."""
 
     id: int
     job_id: int
@@ -47,7 +47,7 @@ class Edge(NamedTuple):
     out_id: int
     in_id: int
     kind: str
-    masking: bool
+    masking: bool | int
 
 
 @dataclass
@@ -98,7 +98,7 @@ def composed(walk: Walk, starts: Iterable[int], up: bool) -> dict[int, set[Kind]
     while queue:
         node, so_far = queue.popleft()
         for other, edge in walk.steps.get(node, ()):
-            step = (edge.kind, edge.masking)
+            step = (edge.kind, edge.masking == 1)
             if so_far is None:
                 kind = kinds.compose(("IDENTITY", False), step)
             else:
@@ -201,10 +201,8 @@ class _Walker:
         distances, all_steps = walk.distance, walk.steps
         reached: dict[int, None] = {}
         for near, ends in self._steps(frontier):
-            steps = all_steps[near]
-            for far, row in ends:
-                steps.append((far, _new(Edge, (*row[:6], row[6] == 1))))
-                reached[far] = None
+            all_steps[near] += [(far, _new(Edge, row)) for far, row in ends]
+            reached.update(dict.fromkeys([far for far, _ in ends]))
         new = [node for node in reached if node not in distances]
         room = max(0, self._bounds.limit - len(distances))
         walk.left_out += len(new) - len(new[:room])

@@ -62,7 +62,7 @@ def around(
                 _add(edges, source, target, edge)
                 mark = marks.of_edge(edge.out_id, edge.in_id, edge.kind)
                 if mark is not None:
-                    said[source, target, edge.kind, edge.masking] = mark
+                    said[source, target, edge.kind, edge.masking == 1] = mark
                 written[edge.job_id].add(walk.nodes[target].dataset_id)
                 read[edge.job_id].add(walk.nodes[source].dataset_id)
     folded = {
@@ -102,7 +102,7 @@ def around(
 
 
 def _add(edges: dict[_Pair, set[int]], source: int, target: int, edge: Edge) -> None:
-    edges[source, target, edge.kind, edge.masking].add(edge.job_id)
+    edges[source, target, edge.kind, edge.masking == 1].add(edge.job_id)
 
 
 def _joined(edges: dict[_Pair, set[int]], folded: set[int]) -> dict[_Pair, set[int]]:
