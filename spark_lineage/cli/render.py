@@ -15,7 +15,6 @@ from rich.tree import Tree
 from spark_lineage.cli.labels import Labels
 
 Answer = dict[str, Any]
-_CHOOSING = ("WINDOW", "CONDITIONAL", "INDIRECT")
 _STYLES = {
     "IDENTITY": "green",
     "TRANSFORMATION": "cyan",

@@ -8,7 +8,6 @@ nothing, a write after it brings the data set back.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -73,17 +72,3 @@ def dropped(
     for row in connection.execute(query):
         found[row.output_id] = max(row.time, found.get(row.output_id, row.time))
     return found
-
-
-def all_dropped(connection: Connection) -> dict[int, int]:
-    """All data sets that are gone."""
-    found: dict[int, int] = {}
-    for row in connection.execute(standing()):
-        found[row.output_id] = max(row.time, found.get(row.output_id, row.time))
-    return found
-
-
-def change_of(body: str | None) -> str | None:
-    """The word of a ``lifecycleStateChange`` facet's JSON."""
-    told = json.loads(body).get("lifecycleStateChange") if body else None
-    return str(told) if told else None

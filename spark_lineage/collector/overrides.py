@@ -24,7 +24,6 @@ from spark_lineage.collector.store.names import Names
 from spark_lineage.collector.store.rows import chunks
 
 JOB_NAMESPACE = "spark-lineage:override"
-ACTIONS = ("ADD", "REMOVE", "CONFIRM")
 _table = schema.overrides
 Answer = dict[str, Any]
 

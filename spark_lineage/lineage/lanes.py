@@ -98,15 +98,6 @@ def union(left: Lanes, right: Lanes) -> Lanes:
     return left if merged == left else merged
 
 
-def direct_bits(lanes: Lanes) -> int:
-    """The sources that give a value."""
-    found = 0
-    for lane, bits in lanes.items():
-        if lane < FIRST_INDIRECT:
-            found |= bits
-    return found
-
-
 def kind_of(lane: int) -> Kind:
     """The kind of a lane."""
     return KINDS[lane >> 1]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.aws import ENVIRONMENT, KEY, REGION, SECRET, running_aws
+from tests.support.aws import ENVIRONMENT, KEY, REGION, SECRET, running_aws, s3
 from tests.support.jobs import Finished, Jobs, spark_home
 from tests.support.maven import jars
 
@@ -176,15 +176,7 @@ def test_only_these_data_sets_are_told(told: Finished) -> None:
 
 
 def test_the_magic_committer_was_used(told: Finished, address: str) -> None:
-    import boto3
-
-    client = boto3.client(
-        "s3",
-        endpoint_url=address,
-        region_name=REGION,
-        aws_access_key_id=KEY,
-        aws_secret_access_key=SECRET,
-    )
+    client = s3(address)
     success = client.get_object(Bucket="other", Key="magic/_SUCCESS")["Body"].read()
     client.close()
     assert json.loads(success)["committer"] == "magic"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.lakehouse.lake import HUDI, Ran, Steps, released, run, steps_of
 from tests.support.jobs import Jobs
-from tests.support.python import cli
+from tests.support.python import kept_of
 
 CONF = {
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
@@ -111,11 +111,10 @@ def _shorts(ran: Ran, datasets: list[dict[str, Any]]) -> set[str]:
 
 
 def test_the_collector_holds_one_node_for_each_data_set(ran: Ran, tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/store.db"
-    cli("import", "--db", store, str(ran.folder / "events.jsonl"))
-    graph = json.loads(cli("export", "--db", store, "--graph", "--json"))
     # What was renamed is one, and a path is its table.
-    assert sorted(ran.short(dataset) for dataset in graph["datasets"]) == [
+    assert sorted(
+        ran.short(dataset) for dataset in kept_of(ran.folder / "events.jsonl", tmp_path)
+    ) == [
         "default.c",
         "default.copy",
         "default.h",

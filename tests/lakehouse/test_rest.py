@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from tests.lakehouse.lake import ICEBERG, Ran, check, released, run, steps_of
 from tests.support.iceberg_rest import CLIENT, SECRET, TOKEN, running_rest_catalog
 from tests.support.jobs import Jobs
-from tests.support.python import cli
+from tests.support.python import kept_of
 
 STEPS = steps_of("rest.json")
 PASSWORD, KEY = "pa55word-of-the-lake", "k3y-of-the-lake"
@@ -170,11 +169,8 @@ def test_a_view_is_an_input_where_it_is_asked_for(
 def test_the_collector_holds_one_node_for_each_data_set(
     ran: Ran, module_jobs: Jobs, tmp_path: Path
 ) -> None:
-    store = f"sqlite:///{tmp_path}/store.db"
-    cli("import", "--db", store, str(module_jobs.events))
-    graph = json.loads(cli("export", "--db", store, "--graph", "--json"))
     # What was renamed is one, and a path is its table.
-    assert sorted(ran.short(dataset) for dataset in graph["datasets"]) == [
+    assert sorted(ran.short(dataset) for dataset in kept_of(module_jobs.events, tmp_path)) == [
         "default.p",
         "default.src",
         "rest:hr.db.t",

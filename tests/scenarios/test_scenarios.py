@@ -11,7 +11,7 @@ import pytest
 from tests.scenarios.normal import Names, differences, runs
 from tests.support.jobs import Finished, Jobs
 from tests.support.maven import jars
-from tests.support.python import cli
+from tests.support.python import kept_of
 
 HERE = Path(__file__).parent
 SCENARIOS = sorted(path.stem for path in HERE.glob("*.json"))
@@ -98,11 +98,8 @@ def test_the_collector_holds_one_node_for_each_data_set(
     expected, done, jobs = scenario
     names = {name for entry in expected for name in entry.get("inputs", ())}
     names |= {name for entry in expected for name in entry.get("outputs", {})}
-    store = f"sqlite:///{jobs.folder}/store.db"
-    cli("import", "--db", store, str(jobs.events))
-    graph = json.loads(cli("export", "--db", store, "--graph", "--json"))
     short = Names(jobs.folder).short
-    held = [short(dataset) for dataset in graph["datasets"]]
+    held = [short(dataset) for dataset in kept_of(jobs.events, jobs.folder)]
     assert sorted(held) == sorted(_now(names, expected))
     assert done.events
 

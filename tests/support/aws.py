@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from urllib.request import Request, urlopen
 
 from tests.support.parts import missing
@@ -28,7 +29,6 @@ def running_aws(*buckets: str) -> Iterator[str]:
     for part in ("moto", "flask", "boto3"):
         if importlib.util.find_spec(part) is None:
             missing(part)
-    import boto3
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -38,13 +38,7 @@ def running_aws(*buckets: str) -> Iterator[str]:
         address = f"http://{host}:{port}"
         # All servers of one process have the same memory.
         urlopen(Request(f"{address}/moto-api/reset", method="POST"), timeout=30).close()
-        client = boto3.client(
-            "s3",
-            endpoint_url=address,
-            region_name=REGION,
-            aws_access_key_id=KEY,
-            aws_secret_access_key=SECRET,
-        )
+        client = s3(address)
         for bucket in buckets:
             place = {"LocationConstraint": REGION}
             client.create_bucket(Bucket=bucket, CreateBucketConfiguration=place)
@@ -52,3 +46,16 @@ def running_aws(*buckets: str) -> Iterator[str]:
         yield address
     finally:
         server.stop()
+
+
+def s3(address: str) -> Any:
+    """A client of the server's S3."""
+    import boto3
+
+    return boto3.client(
+        "s3",
+        endpoint_url=address,
+        region_name=REGION,
+        aws_access_key_id=KEY,
+        aws_secret_access_key=SECRET,
+    )

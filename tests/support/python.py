@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,3 +40,13 @@ def cli(*arguments: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def kept_of(events: Path, folder: Path) -> list[dict[str, Any]]:
+    """The data sets that a collector holds of a file of events; its store is in ``folder``."""
+    store = f"sqlite:///{folder}/store.db"
+    cli("import", "--db", store, str(events))
+    graph: dict[str, list[dict[str, Any]]] = json.loads(
+        cli("export", "--db", store, "--graph", "--json")
+    )
+    return graph["datasets"]

@@ -23,8 +23,6 @@ _INDEX: Final = "Hoodie"
 _CHANGES: Final = "HoodieCDCFileIndex"
 #: What reads a table's changes, its timeline or the versions of its files.
 _BESIDE: Final = re.compile(r"CDC|Timeline|FileSystem")
-#: A table that has no commit yet.
-_EMPTY: Final = "EmptyRelation"
 _INSIDE: Final = re.compile(r"/\.hoodie(/.*)?$")
 #: ``HoodieRecord.HOODIE_META_COLUMNS``.
 OWN_COLUMNS: Final = frozenset(

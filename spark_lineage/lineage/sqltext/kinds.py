@@ -90,7 +90,6 @@ WINDOW_NAMES: Final = _words(
 #: The second argument says only which value of the first is taken.
 VALUE_BY: Final = _types("ArgMax", "ArgMin")
 VALUE_BY_NAMES: Final = frozenset({"maxby", "minby", "argmax", "argmin"})
-FIRST_TEST: Final = _types("Choose")
 
 #: Dialects in which ``a.b`` may be a field of the column ``a``.
 NESTED: Final = _words(
