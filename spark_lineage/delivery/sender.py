@@ -120,9 +120,10 @@ class Sender:
                     raise RetriableError(f"{error}; no time left to make it smaller") from error
                 event = smaller
                 continue
-            self._done(spool, entry)
             if event is not entry.event:
                 self.shrunk += 1
+            self._done(spool, entry)
+            if event is not entry.event:
                 self._log.shrunk(event["run"]["facets"][shrink.QUALITY][shrink.DROPPED])
             return
 
@@ -135,12 +136,21 @@ class Sender:
             raise
 
     def _done(self, spool: Spool, *entries: Entry) -> None:
-        spool.done(*entries)
+        # Counted first: who sees that nothing waits any more must find these delivered.
         self.delivered += len(entries)
+        try:
+            spool.done(*entries)
+        except BaseException:
+            self.delivered -= len(entries)
+            raise
 
     def _bury(self, spool: Spool, entry: Entry, error: RejectedError) -> None:
         self.refused += 1
-        spool.bury(entry, str(error), error.answer)
+        try:
+            spool.bury(entry, str(error), error.answer)
+        except BaseException:
+            self.refused -= 1
+            raise
         self._log.rejected(error)
 
     def _repeated(self, entry: Entry) -> int:

@@ -171,25 +171,24 @@ class Worker:
         ``dropped`` has in it what spools that were taken over have lost since.
         """
         counts, sender = self._spool.counts(), self._sender
-        lost = [self._lost, *(orphan.losses() for orphan in list(self._orphans))]
-        for losses in lost:
+        with self._condition:
+            lost, orphans = dict(self._lost), list(self._orphans)
+        for losses in (lost, *(orphan.losses() for orphan in orphans)):
             _add(counts["dropped"], losses)
         told = {"attempts": sender.attempts, "failed": sender.failed, "shrunk": sender.shrunk}
         return {**counts, **told}
 
     def totals(self) -> dict[str, int]:
         """``delivered``, ``refused`` by this worker and ``pending``, of all spools it has had."""
-        spools = (self._spool, *list(self._orphans))
         return {
             "delivered": self._sender.delivered,
             "refused": self._sender.refused,
-            "pending": sum(spool.pending() for spool in spools),
+            "pending": sum(spool.pending() for spool in self._spools()),
         }
 
     def undelivered(self) -> list[Spool]:
         """The spools in which something waits or lies dead, our own first."""
-        spools = [self._spool, *self._orphans]
-        return [spool for spool in spools if spool.pending() or spool.counts()["dead"]]
+        return [spool for spool in self._spools() if spool.pending() or spool.counts()["dead"]]
 
     def after_fork(self) -> None:
         """In a forked child: no thread, no spool, no locks of the parent's."""
@@ -248,20 +247,36 @@ class Worker:
                 if self._sender.send(orphan, deadline):
                     return True
             except Exception:
-                self._orphans.append(self._orphans.pop(0))  # it may be this one's fault
+                with self._condition:  # it may be this one's fault
+                    self._orphans.sort(key=lambda each: each is orphan)
                 raise
-            self._orphans.pop(0)
-            _add(self._lost, orphan.losses())
-            orphan.close()
+            self._let_go(orphan)
         return False
 
     def _look_for_orphans(self) -> None:
         now = time.monotonic()
         if self._find is None or self._failures or now < self._look_at:
             return
-        for orphan in self._find(lambda losses: _add(self._lost, losses)):
+        for orphan in self._find(self._lose):
             self.take_over(orphan)
         self._look_at = now + ORPHAN_SECONDS * random.uniform(0.8, 1.2)
+
+    def _let_go(self, orphan: Spool) -> None:
+        losses = orphan.losses()
+        with self._condition:
+            # Both at once: who counts meanwhile finds the losses in one of the two places.
+            self._orphans = [each for each in self._orphans if each is not orphan]
+            _add(self._lost, losses)
+        orphan.close()
+
+    def _lose(self, losses: Losses) -> None:
+        with self._condition:
+            _add(self._lost, losses)
+
+    def _spools(self) -> list[Spool]:
+        """Our own first, then those that were taken over."""
+        with self._condition:
+            return [self._spool, *self._orphans]
 
     def _retry(self, error: Exception, retry_after: float | None) -> tuple[float, bool]:
         self._failures += 1
@@ -297,7 +312,7 @@ class Worker:
         if not everything:
             return self._spool.pending()
         unknown = self._find is not None and self._look_at == 0.0
-        return unknown + sum(spool.pending() for spool in (self._spool, *self._orphans))
+        return unknown + sum(spool.pending() for spool in self._spools())
 
     def _drain(self, deadline: float, everything: bool) -> None:
         """Deliver in the caller's thread until the spool is empty or time is up."""
@@ -322,9 +337,10 @@ class Worker:
             if self._released:
                 return
             self._released = True
-            orphans, self._orphans = self._orphans, []
-        for spool in (self._spool, *orphans):
-            spool.close()
+            orphans = list(self._orphans)
+        self._spool.close()
+        for orphan in orphans:
+            self._let_go(orphan)
         self._transport.close()
 
 

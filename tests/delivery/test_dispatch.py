@@ -226,6 +226,63 @@ def test_what_an_orphan_loses_while_it_is_ours_is_counted_too(one, delivery, tmp
     assert single.counts()["dropped"] == {"unreadable": 1}
 
 
+@pytest.mark.parametrize("moment", ["losses", "close"])
+def test_what_an_orphan_lost_is_counted_at_each_moment(
+    one, delivery, tmp_path, monkeypatch, moment
+):
+    left = Spool(tmp_path / "spool", "left")
+    left.put([event(1), event(2)])
+    left._disk.connection.execute("UPDATE events SET body = '{' WHERE id = 1")
+    left.close()
+    single = delivery()
+    seen, original = [], getattr(Spool, moment)
+
+    def look(spool):
+        """Count in another thread just when the orphan is let go of."""
+        deliverer = threading.current_thread().name == "spark-lineage-delivery"
+        if deliverer and "left" in (spool.path or "") and not seen:
+            seen.append({})
+            other = threading.Thread(target=lambda: seen.append(single.counts()["dropped"]))
+            other.start()
+            other.join(LONG)
+        return original(spool)
+
+    monkeypatch.setattr(Spool, moment, look)
+    single.start()
+    wait(lambda: len(seen) == 2)
+    assert seen[1] == {"unreadable": 1}
+    assert single.flush(LONG, everything=True)
+    assert single.counts()["dropped"] == {"unreadable": 1}
+
+
+def test_what_is_no_longer_waiting_is_counted_as_delivered(one, delivery, monkeypatch):
+    single = delivery()
+    seen, original = [], Spool.done
+
+    def done(spool, *entries):
+        original(spool, *entries)
+        seen.append(single.totals())
+
+    monkeypatch.setattr(Spool, "done", done)
+    single.start()
+    put(single, event(1))
+    assert single.flush(LONG)
+    assert seen == [{"delivered": 1, "refused": 0, "pending": 0}]
+
+
+def test_what_an_orphan_lost_is_counted_after_the_end(one, delivery, tmp_path):
+    left = Spool(tmp_path / "spool", "left")
+    left.put([event(1), event(2)])
+    left._disk.connection.execute("UPDATE events SET body = '{' WHERE id = 1")
+    left.close()
+    one.always = RetriableError("refused")
+    single = delivery()
+    single.start()
+    wait(lambda: single.counts()["dropped"] == {"unreadable": 1})
+    single.close(1.0)
+    assert single.counts()["dropped"] == {"unreadable": 1}
+
+
 def test_events_for_one_target(two, delivery):
     both = delivery()
     both.start()
