@@ -15,6 +15,7 @@ from spark_lineage.collector.graph import Bounds, Node, Walk
 from spark_lineage.collector.resolve import Column, Dataset
 from spark_lineage.collector.steps import Steps
 from spark_lineage.collector.store import schema
+from spark_lineage.collector.store.names import meant_at
 from spark_lineage.collector.store.rows import among, fetched
 from spark_lineage.collector.times import show
 
@@ -351,6 +352,7 @@ def _readers(connection: Connection, datasets: set[int]) -> list[Answer]:
         .join(meanings, meanings.c.name_id == inputs.c.name_id)
         .join(d, d.c.id == meanings.c.dataset_id)
         .where(among(connection, d.c.id, datasets), jobs.c.id.not_in(writers))
+        .where(meant_at(runs.c.last))
         .distinct()
     )
     found = {tuple(row) for row in connection.execute(query)}

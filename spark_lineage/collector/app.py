@@ -94,6 +94,7 @@ def create(db_url: str, settings: Settings | None = None) -> FastAPI:
     app.state.counters = guard.Counters()
     for module in (routes, ask_routes, work_routes, marquez_routes):
         app.include_router(module.router)
+    app.include_router(marquez_routes.beta)
     routes.add_errors(app)
     app.add_middleware(quick.Quick, collector=collector)
     app.add_middleware(

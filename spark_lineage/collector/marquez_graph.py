@@ -1,197 +1,172 @@
-"""Marquez's lineage answers: node ids of its form, and graphs of nodes with their edges."""
+"""Marquez's node ids, and its graphs of jobs and data sets."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+from urllib.parse import unquote
 
 from sqlalchemy import Connection, select
 
-from spark_lineage.collector import graph, kinds, marquez
-from spark_lineage.collector.graph import Bounds
+from spark_lineage.collector import marquez, marquez_datasets, marquez_jobs
+from spark_lineage.collector.marquez_marks import Hidden
 from spark_lineage.collector.store import schema
+from spark_lineage.collector.store.rows import among
+from spark_lineage.errors import NotFoundError
 
 Answer = dict[str, Any]
-MOST_JOBS = 1_000
+# A job or a data set: its kind and its id.
+Place = tuple[str, int]
+KINDS = ("dataset", "datasetField", "job")
+MOST_NODES = 1_000
+# A node id may have any number of colons; it is parted at so many of them.
+_MOST_COLONS = 40
 
 
-def find(connection: Connection, node_id: str) -> tuple[str, int, str | None] | None:
+def find(connection: Connection, node_id: str) -> tuple[str, int, str | None]:
     """What a node id names: its kind, the row, and for a field its path.
 
     Marquez does not escape: where a name has a colon, each way to part it is
-    tried, and the one that is known is it.
+    tried, and the one that is known is it. Raises ``NotFoundError``.
     """
     kind, _, rest = node_id.partition(":")
-    if kind in ("dataset", "datasetField"):
-        # What stands after the last # may be a version; a name may have one, too.
-        for text in dict.fromkeys((rest, rest.rpartition("#")[0])):
-            for namespace, name in _parts(text):
-                found = marquez.find_dataset(connection, namespace, name)
-                if kind == "dataset" and found is not None:
-                    return kind, found, None
-                for table, field in _parts(name) if kind == "datasetField" else ():
-                    found = marquez.find_dataset(connection, namespace, table)
-                    if found is not None and _column(connection, found, field) is not None:
-                        return kind, found, field
-    if kind == "job":
-        for text in dict.fromkeys((rest, rest.rpartition("#")[0])):
-            for namespace, name in _parts(text):
+    if kind not in KINDS:
+        allowed = ", ".join(f"{one}:NAMESPACE:NAME" for one in KINDS)
+        raise NotFoundError(f"the node {node_id!r} is none of {allowed}[:FIELD]")
+    # What stands after the last # may be a version; a name may have one, too. Marquez's page
+    # encodes a namespace twice where it links from its list of data sets.
+    for text in dict.fromkeys((rest, rest.rpartition("#")[0], unquote(rest))):
+        for namespace, name in _parts(text):
+            if kind == "job":
                 job = marquez.find_job(connection, namespace, name)
                 if job is not None:
                     return kind, job, None
-    return None
+                continue
+            found = marquez.find_dataset(connection, namespace, name)
+            if kind == "dataset" and found is not None:
+                return kind, found, None
+            for table, field in _parts(name) if kind == "datasetField" else ():
+                found = marquez.find_dataset(connection, namespace, table)
+                if found is not None and columns(connection, [found], field):
+                    return kind, found, field
+    raise NotFoundError(f"no node {node_id!r} is known")
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:
-    for place, letter in enumerate(text):
-        if letter == ":":
-            yield text[:place], text[place + 1 :]
+    place = -1
+    for _ in range(_MOST_COLONS):
+        place = text.find(":", place + 1)
+        if place < 0:
+            return
+        yield text[:place], text[place + 1 :]
 
 
-def _column(connection: Connection, dataset: int, path: str) -> int | None:
+def columns(connection: Connection, datasets: Iterable[int], path: str | None) -> list[int]:
+    """The columns of data sets, or the one of a path."""
     c = schema.columns
-    query = select(c.c.id).where(c.c.dataset_id == dataset, ~c.c.whole, c.c.path == path)
-    return connection.scalar(query)
+    query = select(c.c.id).where(among(connection, c.c.dataset_id, datasets), ~c.c.whole)
+    if path is not None:
+        query = query.where(c.c.path == path)
+    return sorted(connection.scalars(query))
 
 
-def lineage(connection: Connection, kind: str, one: int, depth: int) -> Answer:
-    """Data sets and jobs around one of them, both ways, ``depth`` steps; bounded."""
-    ends: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
-    data: dict[str, tuple[str, int]] = {}
-    frontier = {(kind, one)}
-    seen = set(frontier)
-    for _ in range(depth + 1):
-        following: set[tuple[str, int]] = set()
-        for what, number in sorted(frontier):
-            label = _label(connection, what, number)
-            data[label] = (what, number)
-            for before, after in _edges(connection, what, number):
-                source, target = (_label(connection, *end) for end in (before, after))
-                ends[source][1].add(target)
-                ends[target][0].add(source)
-                following.update((before, after))
-        frontier = following - seen if len(seen) < MOST_JOBS else set()
-        seen |= frontier
-    return {
-        "graph": [
+def lineage(
+    connection: Connection, kind: str, one: int, depth: int, hidden: Hidden
+) -> Answer:  # fmt: skip
+    """Data sets and jobs around one of them, both ways; bounded.
+
+    ``depth`` counts from job to job, as in Marquez: a job at the end of it has its
+    data sets, too. Jobs next to a data set that is asked for are one away.
+    """
+    graph = _Graph(connection, hidden)
+    graph.walk((kind, one), 2 * depth + (1 if kind == "job" else 0))
+    return graph.answer()
+
+
+class _Graph:
+    def __init__(self, connection: Connection, hidden: Hidden) -> None:
+        self._connection = connection
+        self._gone = {("dataset", one) for one in hidden.datasets}
+        self._gone |= {("job", one) for one in hidden.jobs}
+        # Each once, in the order in which they are reached.
+        self._places: dict[Place, None] = {}
+        self._edges: set[tuple[Place, Place]] = set()
+        self._left_out: set[Place] = set()
+
+    def walk(self, start: Place, steps: int) -> None:
+        frontier, known = [start], self._places
+        known[start] = None
+        for step in range(steps + 1):
+            if not frontier:
+                break
+            edges = {edge for edge in self._around(frontier) if self._gone.isdisjoint(edge)}
+            self._edges |= edges
+            reached = sorted({end for edge in edges for end in edge if end not in known})
+            if step == steps:
+                # What is next to the last ones; their edges among each other are known now.
+                break
+            room = max(0, MOST_NODES - len(known))
+            self._left_out.update(reached[room:])
+            frontier = reached[:room]
+            known.update(dict.fromkeys(frontier))
+
+    def _around(self, frontier: list[Place]) -> Iterator[tuple[Place, Place]]:
+        for kind, ask in (("job", marquez_jobs.io_of), ("dataset", marquez_jobs.users_of)):
+            ids = [one for what, one in frontier if what == kind]
+            reads, writes = ask(self._connection, ids) if ids else (set(), set())
+            for job, dataset in reads:
+                yield ("dataset", dataset), ("job", job)
+            for job, dataset in writes:
+                yield ("job", job), ("dataset", dataset)
+
+    def answer(self) -> Answer:
+        data = self._data()
+        label = {
+            place: f"{place[0]}:{one['namespace']}:{one['name']}" for place, one in data.items()
+        }
+        edges = sorted(
+            (label[source], label[target])
+            for source, target in self._edges
+            if source in label and target in label
+        )
+        told = [{"origin": source, "destination": target} for source, target in edges]
+        ends: dict[str, tuple[list[Answer], list[Answer]]] = {
+            one: ([], []) for one in label.values()
+        }
+        for edge in told:
+            ends[edge["origin"]][1].append(edge)
+            ends[edge["destination"]][0].append(edge)
+        # One that lost its last name to another is shown by that still: they are one node.
+        ended = marquez_datasets.ended(self._connection, (one for _, one in data))
+        shown = {
+            label[place]: place
+            for place in sorted(data, key=lambda one: (one[0] == "job" or one[1] not in ended, one))
+        }
+        nodes = [
             {
-                "id": label,
-                "type": "JOB" if what == "job" else "DATASET",
-                "data": _data(connection, what, number),
-                "inEdges": _links(((end, label) for end in ends[label][0]), data),
-                "outEdges": _links(((label, end) for end in ends[label][1]), data),
+                "id": text,
+                "type": "JOB" if place[0] == "job" else "DATASET",
+                "data": data[place],
+                "inEdges": ends[text][0],
+                "outEdges": ends[text][1],
             }
-            for label, (what, number) in sorted(data.items())
+            for text, place in sorted(shown.items())
         ]
-    }  # fmt: skip
+        left = len(self._left_out)
+        return {"graph": nodes, "truncated": left > 0, "left_out": left}
 
-
-def _links(pairs: Iterable[tuple[str, str]], known: Container[str] | None = None) -> list[Answer]:
-    """Edges as Marquez has them; with ``known`` only those with both ends in it."""
-    return [
-        {"origin": origin, "destination": target}
-        for origin, target in sorted(pairs)
-        if known is None or (origin in known and target in known)
-    ]
-
-
-_End = tuple[str, int]
-
-
-def _edges(connection: Connection, what: str, number: int) -> list[tuple[_End, _End]]:
-    if what == "job":
-        ins, outs = marquez.io_of(connection, number)
-        return [
-            *((("dataset", one), ("job", number)) for one in ins),
-            *((("job", number), ("dataset", one)) for one in outs),
-        ]
-    defs, e, c = schema.definitions, schema.edges, schema.columns
-    r, inputs, meanings = schema.runs, schema.run_inputs, schema.meanings
-    writers = select(defs.c.job_id).where(defs.c.output_id == number, defs.c.closed.is_(None))
-    readers = select(e.c.job_id).join(c, c.c.id == e.c.in_id)
-    readers = readers.where(c.c.dataset_id == number, e.c.closed.is_(None))
-    bare = (
-        select(r.c.job_id)
-        .join(inputs, inputs.c.run_id == r.c.id)
-        .join(meanings, meanings.c.name_id == inputs.c.name_id)
-        .where(meanings.c.dataset_id == number)
-    )
-    read_by = set(connection.scalars(readers.distinct())).union(connection.scalars(bare.distinct()))
-    return [
-        *((("job", job), ("dataset", number)) for job in set(connection.scalars(writers))),
-        *((("dataset", number), ("job", job)) for job in read_by),
-    ]
-
-
-def _label(connection: Connection, what: str, number: int) -> str:
-    table = schema.jobs if what == "job" else schema.datasets
-    query = select(table.c.namespace, table.c.name).where(table.c.id == number)
-    row = connection.execute(query).one()
-    return f"{what}:{row.namespace}:{row.name}"
-
-
-def _data(connection: Connection, what: str, number: int) -> Answer:
-    return (marquez.job if what == "job" else marquez.dataset)(connection, number)
-
-
-def column_lineage(
-    connection: Connection, starts: list[int], depth: int, downstream: bool
-) -> Answer:
-    """Columns up (and down) of some, as Marquez draws them; bounded."""
-    bounds = Bounds(depth, 5_000)
-    walks = [(graph.upstream(connection, starts, bounds), True)]
-    if downstream:
-        walks.append((graph.downstream(connection, starts, bounds), False))
-    nodes: dict[int, graph.Node] = {}
-    sources: dict[int, dict[int, graph.Edge]] = defaultdict(dict)
-    targets: dict[int, set[int]] = defaultdict(set)
-    for walk, up in walks:
-        nodes.update(walk.nodes)
-        for near, steps in walk.steps.items():
-            for far, edge in steps:
-                if far in walk.nodes and edge.kind not in kinds.TABLE_LEVEL:
-                    source, target = (far, near) if up else (near, far)
-                    sources[target].setdefault(source, edge)
-                    targets[source].add(target)
-    fields = {one: node for one, node in nodes.items() if node.path is not None}
-
-    def label(one: int) -> str:
-        node = fields[one]
-        return f"datasetField:{node.namespace}:{node.dataset}:{node.path}"
-
-    return {
-        "graph": [
-            {
-                "id": label(one),
-                "type": "DATASET_FIELD",
-                "data": {
-                    **_field(node),
-                    "fieldType": node.type,
-                    "transformationDescription": None,
-                    "transformationType": None,
-                    "inputFields": [
-                        {
-                            **_field(fields[source]),
-                            "transformationDescription": None,
-                            "transformationType": edge.kind,
-                        }
-                        for source, edge in sorted(sources[one].items())
-                        if source in fields
-                    ],
-                },
-                "inEdges": _links((label(s), label(one)) for s in sources[one] if s in fields),
-                "outEdges": _links((label(one), label(t)) for t in targets[one] if t in fields),
-            }
-            for one, node in sorted(fields.items(), key=lambda item: label(item[0]))
-        ]
-    }  # fmt: skip
-
-
-def _field(node: graph.Node) -> Answer:
-    return {
-        "namespace": node.namespace,
-        "dataset": node.dataset,
-        "datasetVersion": None,
-        "field": node.path,
-    }
+    def _data(self) -> dict[Place, Answer]:
+        jobs = [one for kind, one in self._places if kind == "job"]
+        datasets = [one for kind, one in self._places if kind == "dataset"]
+        found = {
+            ("job", one): told
+            for one, told in zip(
+                jobs, marquez_jobs.told(self._connection, jobs, runs=1), strict=True
+            )
+        }
+        for one, told in zip(
+            datasets, marquez_datasets.told(self._connection, datasets), strict=True
+        ):
+            found["dataset", one] = told
+        # What no event gave a name of its own: a DatasetEvent's job.
+        return {place: told for place, told in found.items() if told["name"]}

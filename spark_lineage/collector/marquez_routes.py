@@ -1,29 +1,52 @@
-"""Marquez's read API: the paths of https://marquezproject.ai/openapi.html, unchanged.
+"""Marquez's API: the paths of https://marquezproject.ai/openapi.html, unchanged.
 
-Names in paths are percent-encoded and may hold an encoded slash, which a
-framework decodes before it routes: the path is read here as it was sent.
+All that reads, and what its web page writes: tags, and what is to be shown no more. What
+Marquez made by its own calls before there was OpenLineage comes by events alone; those
+calls are answered by 405 and a text.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from typing import Annotated, Any
-from urllib.parse import unquote
 
-from fastapi import APIRouter, Query, Request
-from sqlalchemy import Connection, func, insert, select
+import orjson
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel
+from sqlalchemy import Connection, func, select
 
-from spark_lineage.collector import marquez, marquez_graph, owned, questions, times
+from spark_lineage.collector import (
+    marquez,
+    marquez_columns,
+    marquez_datasets,
+    marquez_graph,
+    marquez_jobs,
+    marquez_marks,
+    marquez_paths,
+    marquez_runs,
+    marquez_search,
+    marquez_stats,
+    respond,
+    times,
+)
 from spark_lineage.collector.guard import Token
+from spark_lineage.collector.parameters import moment
 from spark_lineage.collector.service import Collector
 from spark_lineage.collector.store import schema, texts
 from spark_lineage.errors import NotFoundError
 
 router = APIRouter(prefix="/api/v1", tags=["marquez"])
+beta = APIRouter(prefix="/api/v2beta")
 Count = Annotated[int, Query(ge=0, le=1_000)]
 Offset = Annotated[int, Query(ge=0, lt=1 << 62)]
 Levels = Annotated[int, Query(ge=0, le=200)]
+_STATE = "^(NEW|RUNNING|COMPLETED|FAILED|ABORTED)$"
+States = Annotated[Sequence[Annotated[str, Query(pattern=_STATE)]], Query()]
+Moment = Annotated[str, Query(description="a time, ISO 8601")]
+Day = Annotated[str | None, Query(description="a day such as 2026-01-31")]
 Answer = dict[str, Any]
+_EVENTS = "send OpenLineage events to /api/v1/lineage instead"
 
 
 def _collector(request: Request) -> Collector:
@@ -31,265 +54,366 @@ def _collector(request: Request) -> Collector:
     return found
 
 
-def _parts(request: Request, after: str) -> list[str]:
-    raw = request.scope.get("raw_path") or request.scope["path"].encode()
-    text = raw.decode("latin-1").partition("?")[0]
-    return [unquote(part) for part in text.partition(f"/{after}/")[2].split("/")]
+def _whole(request: Request) -> bool:
+    """Whether what events say in their own words may be told: it cannot be narrowed."""
+    token: Token | None = getattr(request.state, "token", None)
+    return token is None or not token.namespaces
 
 
-def _page(items: list[Answer], limit: int, offset: int) -> list[Answer]:
-    return items[offset : offset + limit]
+def _unsupported(what: str, allow: str = "") -> HTTPException:
+    return HTTPException(405, f"{what} is not done here: {_EVENTS}", {"Allow": allow})
 
 
 @router.get("/namespaces")
 def namespaces(request: Request, limit: Count = 100, offset: Offset = 0) -> Answer:
     """All namespaces."""
-    return {"namespaces": _page(_collector(request).ask(marquez.namespaces), limit, offset)}
+
+    def read(connection: Connection) -> Answer:
+        hidden = marquez_marks.hidden(connection)
+        found, total = marquez.namespaces(connection, limit, offset, hidden)
+        return {"namespaces": found, "totalCount": total}
+
+    return _collector(request).ask(read)
 
 
 @router.get("/sources")
 def sources(request: Request, limit: Count = 100, offset: Offset = 0) -> Answer:
-    """A source for each namespace."""
-    every = [marquez.source(one["name"]) for one in _collector(request).ask(marquez.namespaces)]
-    return {"sources": _page(every, limit, offset)}
+    """A source for each namespace of data sets."""
+    found, total = _collector(request).ask(marquez.sources, limit, offset)
+    return {"sources": found, "totalCount": total}
 
 
 @router.get("/sources/{name:path}")
 def source(request: Request, name: str) -> Answer:
     """One source."""
-    del name
-    return marquez.source("/".join(_parts(request, "sources")))
+    name = "/".join(marquez_paths.parts(request, "sources"))
+    found = _collector(request).ask(marquez.source, name)
+    if found is None:
+        raise NotFoundError(f"no source {name!r} is known")
+    return found
 
 
-@router.get("/namespaces/{rest:path}")
-def below(request: Request, rest: str, limit: Count = 100, offset: Offset = 0) -> Answer:
+@router.put("/sources/{name:path}", include_in_schema=False)
+def put_source(name: str) -> None:
+    """Say how a source is made known."""
+    raise _unsupported(f"the making of the source {name!r}", "GET")
+
+
+@router.get("/namespaces/{rest:path}", response_model=respond.ANSWER)
+def below(
+    request: Request,
+    rest: str,
+    lastRunStates: States = (),
+    limit: Count = 100,
+    offset: Offset = 0,
+) -> Response:
     """A namespace, or its data sets, jobs, versions and runs."""
     del rest
-    parts = _parts(request, "namespaces")
-    return _collector(request).ask(_below, parts, limit, offset)
+    given = marquez_paths.parts(request, "namespaces")
+
+    def read(connection: Connection) -> Answer:
+        target = marquez_paths.target(connection, given)
+        pages = (lastRunStates, limit, offset)
+        return _below(connection, target, pages, _whole(request))
+
+    return respond.answer(_collector(request).ask(read))
 
 
-def _below(connection: Connection, parts: list[str], limit: int, offset: int) -> Answer:
-    if len(parts) == 1:
-        if parts[0] not in {one["name"] for one in marquez.namespaces(connection)}:
-            raise NotFoundError(f"no namespace {parts[0]!r} is known")
-        return marquez.namespace(parts[0])
-    name, kind, *more = parts
-    if kind == "datasets" and not more:
-        found, total = marquez.datasets(connection, name, limit, offset)
-        return {"datasets": found, "totalCount": total}
-    if kind == "jobs" and not more:
-        found, total = marquez.jobs(connection, name, limit, offset)
-        return {"jobs": found, "totalCount": total}
-    if kind == "datasets":
-        one = marquez.find_dataset(connection, name, more[0])
-        if one is not None:
-            return _of_dataset(connection, one, more[1:], limit, offset)
-    if kind == "jobs":
-        job = marquez.find_job(connection, name, more[0])
-        if job is not None and len(more) == 1:
-            return marquez.job(connection, job)
-        if job is not None and more[1:] == ["runs"]:
-            found, total = marquez.runs(connection, job, limit, offset)
-            return {"runs": found, "totalCount": total}
-        if job is not None and more[1:2] == ["versions"] and len(more) <= 3:
-            every = marquez.job_versions(connection, job)
-            if len(more) == 2:
-                return {"versions": _page(every, limit, offset), "totalCount": len(every)}
-            for version in every:
-                if version["version"] == more[2]:
-                    return version
-    raise NotFoundError(f"nothing is known of {'/'.join(parts)!r}")
-
-
-def _of_dataset(
-    connection: Connection, one: int, more: list[str], limit: int, offset: int
+def _below(
+    connection: Connection,
+    target: marquez_paths.Target,
+    pages: tuple[Sequence[str], int, int],
+    whole: bool,
 ) -> Answer:
-    if not more:
-        return marquez.dataset(connection, one)
-    if more[0] == "versions":
-        every = list(reversed(marquez.schemas(connection, one)))
-        if len(more) == 1:
-            return {"versions": _page(every, limit, offset), "totalCount": len(every)}
-        for version in every:
-            if version["version"] == more[1]:
-                return version
-    raise NotFoundError("no such version of it is known")
+    states, limit, offset = pages
+    hidden = marquez_marks.hidden(connection)
+    if not target.name:
+        if not target.kind:
+            return marquez.namespace(connection, target.namespace, hidden) or {}
+        if target.kind == "datasets":
+            some = marquez_datasets.page(connection, target.namespace, limit, offset, hidden)
+        else:
+            where = (target.namespace, states)
+            some = marquez_jobs.page(connection, *where, limit, offset, hidden)
+        return {target.kind: some[0], "totalCount": some[1]}
+    _seen(target, hidden)
+    if target.kind == "datasets":
+        if not target.tail:
+            return marquez_datasets.one(connection, target.id, whole)
+        every = marquez_datasets.versions_of(connection, target.id, whole)
+    else:
+        if not target.tail:
+            return marquez_jobs.told(connection, [target.id], whole=whole)[0]
+        if target.form == ("runs",):
+            some = marquez_runs.page(connection, target.id, limit, offset, whole)
+            return {"runs": some[0], "totalCount": some[1]}
+        every = marquez_jobs.versions_of(connection, target.id, whole)
+    if target.tail == ("versions",):
+        return {"versions": every[offset : offset + limit], "totalCount": len(every)}
+    for version in every:
+        if target.form == ("versions",) and version["version"] == target.tail[1]:
+            return version
+    raise NotFoundError(f"{target.name!r} has no {' '.join(target.tail)!r} to read")
+
+
+def _seen(target: marquez_paths.Target, hidden: marquez_marks.Hidden) -> None:
+    gone = hidden.datasets if target.kind == "datasets" else hidden.jobs
+    if target.id in gone:
+        raise NotFoundError(f"{target.name!r} was deleted, and no event has named it since")
 
 
 @router.post("/namespaces/{rest:path}")
 def tag(request: Request, rest: str) -> Answer:
-    """Tag a data set or one of its fields."""
+    """Tag a data set, one of its fields, or a job."""
     del rest
-    parts = _parts(request, "namespaces")
-    fits = len(parts) >= 5 and parts[1] == "datasets" and parts[-2] == "tags"
-    if not fits or (len(parts) != 5 and (len(parts) != 7 or parts[3] != "fields")):
-        raise NotFoundError(f"{'/'.join(parts)!r} cannot be written to here")
-    return _collector(request).change(_tag, parts)
+    return _change(request, removed=False)
 
 
-def _tag(connection: Connection, parts: list[str]) -> Answer:
-    one = marquez.find_dataset(connection, parts[0], parts[2])
-    if one is None:
-        raise NotFoundError(f"no data set {parts[2]!r} is known")
-    names, tags = schema.names, schema.tags
-    query = select(names.c.id).where(names.c.namespace == parts[0], names.c.name == parts[2])
-    field = parts[4] if len(parts) == 7 else ""
-    row = {"name_id": connection.scalar(query), "field": field, "key": parts[-1]}
-    known = select(tags.c.key).where(*(tags.c[key] == value for key, value in row.items()))
-    if connection.scalar(known) is None:
-        connection.execute(insert(tags), {**row, "value": "", "by": "API", "time": times.now()})
-    return marquez.dataset(connection, one)
+@router.delete("/namespaces/{rest:path}")
+def delete(request: Request, rest: str) -> Answer:
+    """Take a tag away, or show a data set, a job or all of a namespace no more.
+
+    What is deleted is known still, and comes back with the next event that names it.
+    """
+    del rest
+    return _change(request, removed=True)
 
 
-@router.get("/jobs")
-def jobs(request: Request, limit: Count = 100, offset: Offset = 0) -> Answer:
-    """All jobs."""
-    found, total = _collector(request).ask(marquez.jobs, None, limit, offset)
-    return {"jobs": found, "totalCount": total}
+@router.put("/namespaces/{rest:path}", include_in_schema=False)
+def put(rest: str) -> None:
+    """Say how namespaces, data sets and jobs are made known."""
+    raise _unsupported(f"the making of {rest!r}", "GET, POST, DELETE")
+
+
+def _change(request: Request, removed: bool) -> Answer:
+    given = marquez_paths.parts(request, "namespaces")
+
+    def write(connection: Connection) -> Answer:
+        target = marquez_paths.target(connection, given)
+        hidden = marquez_marks.hidden(connection)
+        if target.name:
+            _seen(target, hidden)
+        if target.form[-1:] == ("tags",):
+            _tag(connection, target, removed)
+            return _told(connection, target)
+        if not removed or target.tail or (target.kind and not target.name):
+            raise _unsupported("a change of this kind", "GET")
+        if not target.kind:
+            datasets = marquez_datasets.ids_of(connection, target.namespace)
+            marquez_marks.hide(
+                connection, datasets, marquez_jobs.ids_of(connection, target.namespace)
+            )
+            hidden = marquez_marks.hidden(connection)
+            return marquez.namespace(connection, target.namespace, hidden) or {}
+        told = _told(connection, target)
+        is_job = target.kind == "jobs"
+        marquez_marks.hide(connection, *(([], [target.id]) if is_job else ([target.id], [])))
+        return told
+
+    return _collector(request).change(write)
+
+
+def _told(connection: Connection, target: marquez_paths.Target) -> Answer:
+    if target.kind == "jobs":
+        return marquez_jobs.told(connection, [target.id])[0]
+    return marquez_datasets.told(connection, [target.id])[0]
+
+
+def _tag(connection: Connection, target: marquez_paths.Target, removed: bool) -> None:
+    key = target.tail[-1]
+    if target.kind == "jobs":
+        marquez_marks.tag_job(connection, target.id, key, removed)
+        return
+    field = target.tail[1] if target.form[0] == "fields" else ""
+    if field and not marquez_graph.columns(connection, [target.id], field):
+        raise NotFoundError(f"{target.name!r} has no field {field!r}")
+    name = marquez.find_name(connection, target.namespace, target.name)
+    marquez_marks.tag_dataset(connection, target.id, name or 0, field, key, removed)
+
+
+@router.get("/jobs", response_model=respond.ANSWER)
+def jobs(
+    request: Request,
+    lastRunStates: States = (),
+    limit: Count = 100,
+    offset: Offset = 0,
+) -> Response:
+    """All jobs, those of the newest events first."""
+
+    def read(connection: Connection) -> Answer:
+        hidden = marquez_marks.hidden(connection)
+        found, total = marquez_jobs.page(connection, None, lastRunStates, limit, offset, hidden)
+        return {"jobs": found, "totalCount": total}
+
+    return respond.answer(_collector(request).ask(read))
 
 
 @router.get("/jobs/runs/{run}")
 def run(request: Request, run: str) -> Answer:
     """One run."""
-    found = _collector(request).ask(marquez.run, run)
+    found = _collector(request).ask(marquez_runs.one, run, _whole(request))
     if found is None:
         raise NotFoundError(f"no run {run!r} is known")
     return found
 
 
 @router.get("/jobs/runs/{run}/facets")
-def run_facets(request: Request, run: str, type: str = "run") -> Answer:
-    """The facets of a run."""
-    del type
-    found = _collector(request).ask(marquez.run, run)
+def run_facets(
+    request: Request,
+    run: str,
+    type: Annotated[str, Query(pattern="(?i)^(run|job)$")] = "run",
+) -> Answer:
+    """The facets of a run, or those that it had of its job."""
+    found = _collector(request).ask(
+        marquez_runs.facets, run, type.lower() == "job", _whole(request)
+    )
     if found is None:
         raise NotFoundError(f"no run {run!r} is known")
-    return {"runId": run, "job": found["job"], "facets": found["facets"]}
+    return {"runId": run, "facets": found}
+
+
+@router.post("/jobs/runs/{run}/{change}", include_in_schema=False)
+def change_run(run: str, change: str) -> None:
+    """Say how a run's state is made known."""
+    raise _unsupported(f"to {change} the run {run!r}")
 
 
 @router.get("/tags")
 def tags(request: Request, limit: Count = 100, offset: Offset = 0) -> Answer:
-    """The tags that anything has."""
+    """The tags that anything has, and those that were made."""
     token: Token | None = getattr(request.state, "token", None)
     only = token.namespaces if token else ()
-    return {"tags": _page(_collector(request).ask(_tags, only), limit, offset)}
+    every = _collector(request).ask(marquez_marks.tags, only)
+    return {"tags": every[offset : offset + limit], "totalCount": len(every)}
 
 
-def _tags(connection: Connection, namespaces: tuple[str, ...]) -> list[Answer]:
-    query = select(schema.datasets.c.id)
-    if namespaces:
-        query = query.where(schema.datasets.c.namespace.in_(namespaces))
-    every = list(connection.scalars(query))
-    keys = {tag["key"] for some in owned.tags(connection, every).values() for tag in some}
-    return [{"name": key, "description": None} for key in sorted(keys)]
+class TagText(BaseModel):
+    """What a tag means."""
+
+    description: str | None = None
+
+
+@router.put("/tags/{name:path}")
+def put_tag(request: Request, name: str, text: TagText) -> Answer:
+    """Make a tag, or say anew what one means."""
+    name = "/".join(marquez_paths.parts(request, "tags"))
+    _collector(request).change(marquez_marks.describe, name, text.description)
+    return {"name": name, "description": text.description}
 
 
 @router.get("/search")
-def search(request: Request, q: Annotated[str, Query(min_length=1)], limit: Count = 10) -> Answer:
-    """Data sets and jobs by a part of their names."""
-    told = _collector(request).ask(questions.search, q, 1_000)["results"]
-    found = [one for one in told if one["type"] in ("DATASET", "JOB")]
-    return {
-        "totalCount": len(found),
-        "results": [
-            {
-                "type": one["type"],
-                "name": one["name"],
-                "namespace": one["namespace"],
-                "updatedAt": None,
-                "nodeId": f"{one['type'].lower()}:{one['namespace']}:{one['name']}",
-            }
-            for one in found[:limit]
-        ],
-    }
+def search(
+    request: Request,
+    q: Annotated[str, Query(min_length=1)],
+    filter: Annotated[str, Query(pattern="(?i)^(all|dataset|job)$")] = "ALL",
+    sort: Annotated[str, Query(pattern="(?i)^(name|updated?_at)$")] = "NAME",
+    namespace: str | None = None,
+    before: Day = None,
+    after: Day = None,
+    limit: Count = 10,
+) -> Answer:
+    """Data sets and jobs by a part of their names, in which ``%`` and ``_`` stand for others."""
+    asked = marquez_search.Asked(
+        q, filter.upper(), sort.upper(), namespace, _day(after), _day(before)
+    )
+
+    def read(connection: Connection) -> Answer:
+        hidden = marquez_marks.hidden(connection)
+        return marquez_search.search(connection, asked, limit, hidden)
+
+    return _collector(request).ask(read)
 
 
-@router.get("/lineage")
-def lineage(request: Request, nodeId: str, depth: Levels = 20) -> Answer:
+def _day(text: str | None) -> int | None:
+    """The begin of a day; a time is itself."""
+    return moment(f"{text}T00:00:00Z" if text and len(text) == 10 else text or None)
+
+
+@router.get("/lineage", response_model=respond.ANSWER)
+def lineage(request: Request, nodeId: str, depth: Levels = 20) -> Response:
     """Data sets and jobs around one of them."""
-    with _collector(request).database.read() as connection:
-        found = marquez_graph.find(connection, nodeId)
-        if found is None or found[0] == "datasetField":
-            raise NotFoundError(f"no node {nodeId!r} is known")
-        return marquez_graph.lineage(connection, found[0], found[1], depth)
+
+    def read(connection: Connection) -> Answer:
+        hidden = marquez_marks.hidden(connection)
+        kind, one, _ = marquez_graph.find(connection, nodeId)
+        if kind == "datasetField":
+            raise NotFoundError(f"the node {nodeId!r} is of a field: ask /column-lineage for it")
+        _seen(marquez_paths.Target("", f"{kind}s", nodeId, (), one), hidden)
+        return marquez_graph.lineage(connection, kind, one, depth, hidden)
+
+    return respond.answer(_collector(request).ask(read))
 
 
-@router.get("/column-lineage")
+@router.get("/column-lineage", response_model=respond.ANSWER)
 def column_lineage(
     request: Request,
     nodeId: str,
     depth: Levels = 20,
     withDownstream: bool = False,
-) -> Answer:
+) -> Response:
     """Columns around a column, or around those of a data set or of a job's outputs."""
-    with _collector(request).database.read() as connection:
-        found = marquez_graph.find(connection, nodeId)
-        if found is None:
-            raise NotFoundError(f"no node {nodeId!r} is known")
-        kind, one, path = found
-        datasets = [*marquez.io_of(connection, one)[1]] if kind == "job" else [one]
-        columns = schema.columns
-        query = select(columns.c.id).where(columns.c.dataset_id.in_(datasets), ~columns.c.whole)
-        if path is not None:
-            query = query.where(columns.c.path == path)
-        starts = sorted(connection.scalars(query))
-        return marquez_graph.column_lineage(connection, starts, max(1, depth), withDownstream)
+
+    def read(connection: Connection) -> Answer:
+        kind, one, path = marquez_graph.find(connection, nodeId)
+        datasets = [one]
+        if kind == "job":
+            datasets = [output for _, output in marquez_jobs.io_of(connection, [one])[1]]
+        starts = marquez_graph.columns(connection, datasets, path)
+        return marquez_columns.lineage(connection, starts, depth, withDownstream)
+
+    return respond.answer(_collector(request).ask(read))
 
 
-@router.get("/events/lineage")
-@router.get("/events")
-def events(request: Request, limit: Count = 100, offset: Offset = 0) -> Answer:
-    """The raw events, the newest first."""
+@router.get("/runlineage/upstream", include_in_schema=False)
+def run_lineage() -> None:
+    """Say where to ask for what a run saw."""
+    raise HTTPException(404, "ask /api/v1/runs/audit?run=… for what a run read and which writes")
+
+
+@router.get("/events/lineage", response_model=respond.ANSWER)
+@router.get("/events", response_model=respond.ANSWER)
+def events(
+    request: Request,
+    before: Moment = "",
+    after: Moment = "",
+    sortDirection: Annotated[str, Query(pattern="(?i)^(asc|desc)$")] = "desc",
+    limit: Count = 100,
+    offset: Offset = 0,
+) -> Response:
+    """The events of runs as they came, by their times; ``before`` is not itself of the span."""
+    first, last = moment(after or None), moment(before or None)
 
     def read(connection: Connection) -> Answer:
         table = schema.events
-        query = select(table.c.body).where(table.c.kind == "RUN")
-        newest = query.order_by(table.c.time.desc(), table.c.id.desc())
-        total = connection.scalar(select(func.count()).select_from(table))
-        kept = connection.scalars(newest.limit(limit).offset(offset))
+        where = [table.c.kind == "RUN"]
+        if first is not None:
+            where.append(table.c.time >= first)
+        if last is not None:
+            where.append(table.c.time < last)
+        order: tuple[Any, ...] = (table.c.time, table.c.id)
+        if sortDirection.lower() == "desc":
+            order = (table.c.time.desc(), table.c.id.desc())
+        total = connection.scalar(select(func.count()).select_from(table).where(*where))
+        query = select(table.c.body).where(*where).order_by(*order)
+        kept = connection.scalars(query.limit(limit).offset(offset))
         bodies = texts.whole(connection, kept)
-        return {"events": [json.loads(body) for body in bodies], "totalCount": total}
+        return {"events": [orjson.loads(body) for body in bodies], "totalCount": total}
 
-    return _collector(request).ask(read)
+    return respond.answer(_collector(request).ask(read))
 
 
 @router.get("/stats/{what}")
-def stats(request: Request, what: str, period: str = "DAY") -> list[Answer]:
-    """How many events came in each hour of a day, or each day of a week."""
-    step, count = (3_600_000_000, 24) if period.upper() == "DAY" else (86_400_000_000, 7)
-    end = times.now()
-
-    def read(connection: Connection) -> list[Answer]:
-        table, found = schema.events, []
-        for number in range(count, 0, -1):
-            begin = end - number * step
-            query = select(table.c.type, func.count()).where(
-                table.c.received >= begin, table.c.received < begin + step
-            )
-            by_type = {row[0]: row[1] for row in connection.execute(query.group_by(table.c.type))}
-            found.append(
-                {
-                    "startInterval": times.show(begin),
-                    "endInterval": times.show(begin + step),
-                    **{key.lower(): by_type.get(key, 0)
-                       for key in ("FAIL", "START", "COMPLETE", "ABORT")},
-                }
-            )  # fmt: skip
-        return found
-
+def stats(
+    request: Request, what: str, period: str = "DAY", timezone: str = "UTC"
+) -> list[Answer]:  # fmt: skip
+    """Events of each hour of a day or each day of a week; or how many things there were."""
+    span = marquez_stats.Span(period, timezone, times.now())
     if what == "lineage-events":
-        return _collector(request).ask(read)
-    tables = {"jobs": schema.jobs, "datasets": schema.datasets}
-    if what not in tables:
-        raise NotFoundError(f"there are no statistics of {what!r}")
-    table = tables[what]
-    total = _collector(request).ask(lambda c: c.scalar(select(func.count()).select_from(table)))
-    return [
-        {
-            "startInterval": times.show(end - number * step),
-            "endInterval": times.show(end - (number - 1) * step),
-            "count": total,
-        }
-        for number in range(count, 0, -1)
-    ]
+        return _collector(request).ask(marquez_stats.events, span)
+    return _collector(request).ask(marquez_stats.counts, what, span)
+
+
+@beta.get("/search/{what}", include_in_schema=False)
+def beta_search(what: str) -> None:
+    """Say that Marquez's second search, which needs an OpenSearch server, is not there."""
+    raise HTTPException(404, f"there is no search of {what!r} here: ask /api/v1/search")

@@ -87,6 +87,10 @@ class _Narrow:
                 found[key] = None
             else:
                 return _HIDDEN
+        # Words about an edge may name any of the sources, and are of the edge alone.
+        for key in ("description", "transformationDescription"):
+            if key in found and (key != "description" or "masking" in found):
+                found[key] = None
         if self.hidden > before:
             # Texts that may name what is not shown.
             if found.get("expression") is not None:

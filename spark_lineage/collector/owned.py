@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from spark_lineage.collector.model import time_of
 from spark_lineage.collector.store import schema
-from spark_lineage.collector.store.names import Names
+from spark_lineage.collector.store.names import Names, meant_at
 from spark_lineage.collector.store.rows import among, chunks
 
 _facets, _meanings = schema.facets, schema.meanings
@@ -94,13 +94,35 @@ def tags(connection: Connection, datasets: Iterable[int]) -> dict[int, list[dict
     own = schema.tags
     for some in chunks(wanted):
         query = (
-            select(_meanings.c.dataset_id, own.c.field, own.c.key, own.c.value, own.c.by)
+            select(_meanings.c.dataset_id, own)
             .join(_meanings, _meanings.c.name_id == own.c.name_id)
-            .where(_meanings.c.dataset_id.in_(some))
-            .order_by(own.c.field, own.c.key)
+            .where(_meanings.c.dataset_id.in_(some), meant_at(own.c.time))
+            .order_by(own.c.field, own.c.key, own.c.time)
         )
         for row in connection.execute(query):
-            found[row.dataset_id].append(
-                {"field": row.field, "key": row.key, "value": row.value, "source": row.by}
-            )
+            here = found[row.dataset_id]
+            if row.removed:
+                here[:] = [
+                    one for one in here if (one["field"], one["key"]) != (row.field, row.key)
+                ]
+            else:
+                here.append(
+                    {"field": row.field, "key": row.key, "value": row.value, "source": row.by}
+                )
     return found
+
+
+def job_tags(connection: Connection, jobs: Iterable[int]) -> dict[int, list[str]]:
+    """The tags of jobs, sorted: those that producers state and those that people set."""
+    wanted = sorted(set(jobs))
+    found: dict[int, set[str]] = defaultdict(set)
+    for one, said in job_facets(connection, wanted, "tags").items():
+        every = said["tags"].get("tags")
+        for tag in every if isinstance(every, list) else ():
+            if isinstance(tag, dict) and isinstance(tag.get("key"), str):
+                found[one].add(tag["key"])
+    own = schema.job_tags
+    for row in connection.execute(select(own).where(among(connection, own.c.job_id, wanted))):
+        change = found[row.job_id].discard if row.removed else found[row.job_id].add
+        change(row.key)
+    return {one: sorted(keys) for one, keys in found.items()}

@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from sqlalchemy.exc import DataError
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from spark_lineage.collector import intake, resolve, respond
@@ -241,25 +242,23 @@ def add_errors(app: FastAPI) -> None:
         count = len(error.faults)
         message = f"malformed event: {count} fault{'s' if count != 1 else ''}; it is in quarantine"
         faults = [fault.to_dict() for fault in error.faults]
-        content = {"message": message, "quarantined": number, "faults": faults}
-        return JSONResponse(content, status_code=422)
+        return _told(422, message, quarantined=number, faults=faults)
 
     @app.exception_handler(intake.TooLargeError)
     async def too_large(_request: Request, error: intake.TooLargeError) -> Response:
-        return JSONResponse({"message": str(error)}, status_code=413)
+        return _told(413, str(error))
 
     @app.exception_handler(intake.EncodingError)
     async def encoding(_request: Request, error: intake.EncodingError) -> Response:
-        headers = {"Accept-Encoding": "gzip, deflate"}
-        return JSONResponse({"message": str(error)}, status_code=415, headers=headers)
+        return _told(415, str(error), {"Accept-Encoding": "gzip, deflate"})
 
     @app.exception_handler(resolve.UnknownNameError)
     async def unknown(_request: Request, error: resolve.UnknownNameError) -> Response:
-        return JSONResponse({"message": str(error), "near": error.near}, status_code=404)
+        return _told(404, str(error), near=error.near)
 
     @app.exception_handler(resolve.AmbiguousNameError)
     async def ambiguous(_request: Request, error: resolve.AmbiguousNameError) -> Response:
-        return JSONResponse({"message": str(error), "candidates": error.near}, status_code=409)
+        return _told(409, str(error), candidates=error.near)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_request: Request, error: RequestValidationError) -> Response:
@@ -268,37 +267,50 @@ def add_errors(app: FastAPI) -> None:
             {"loc": [str(part) for part in one["loc"]], "msg": one["msg"], "type": one["type"]}
             for one in error.errors()
         ]
-        content = {"message": "the request is not as it must be", "detail": detail}
+        content = {"code": 422, "message": "the request is not as it must be", "detail": detail}
         body = json.dumps(content, ensure_ascii=True).encode()
         return Response(body, status_code=422, media_type="application/json")
 
     @app.exception_handler(DataError)
     async def no_value(_request: Request, _error: DataError) -> Response:
         message = "a value is none that the database can hold (a NUL, or a number too great)"
-        return JSONResponse({"message": message}, status_code=422)
+        return _told(422, message)
 
     @app.exception_handler(ForbiddenError)
     async def forbidden(_request: Request, error: ForbiddenError) -> Response:
-        return JSONResponse({"message": str(error)}, status_code=403)
+        return _told(403, str(error))
 
     @app.exception_handler(ConfigError)
     async def wrong(_request: Request, error: ConfigError) -> Response:
-        return JSONResponse({"message": str(error)}, status_code=422)
+        return _told(422, str(error))
 
     @app.exception_handler(QueryTimeoutError)
     async def slow(_request: Request, error: QueryTimeoutError) -> Response:
-        content = {"message": f"the question takes too long ({error}); ask for less of it"}
-        return JSONResponse(content, status_code=504)
+        return _told(504, f"the question takes too long ({error}); ask for less of it")
 
     @app.exception_handler(NotFoundError)
     async def not_found(_request: Request, error: NotFoundError) -> Response:
-        return JSONResponse({"message": str(error), "near": []}, status_code=404)
+        return _told(404, str(error), near=[])
 
     @app.exception_handler(BusyError)
     async def busy(_request: Request, error: BusyError) -> Response:
-        content = {"message": f"the database does not answer: {error}"}
-        return JSONResponse(content, status_code=503, headers={"Retry-After": "1"})
+        return _told(503, f"the database does not answer: {error}", {"Retry-After": "1"})
+
+    @app.exception_handler(HTTPException)
+    async def plain(request: Request, error: HTTPException) -> Response:
+        message, headers = str(error.detail), dict(error.headers or {})
+        if error.status_code == 405 and "Allow" in headers and message == "Method Not Allowed":
+            message = f"{request.method} is not allowed here; allowed: {headers['Allow']}"
+        return _told(error.status_code, message, headers)
 
     @app.exception_handler(ClientDisconnect)
     async def gone(_request: Request, _error: ClientDisconnect) -> Response:
         return Response(status_code=400)
+
+
+def _told(
+    status: int, message: str, headers: dict[str, str] | None = None, **more: Any
+) -> Response:
+    # The status stands in the body, too: so Marquez's clients read it.
+    content = {"code": status, "message": message, **more}
+    return JSONResponse(content, status_code=status, headers=headers)

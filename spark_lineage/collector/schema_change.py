@@ -12,6 +12,7 @@ from spark_lineage.collector.graph import Bounds
 from spark_lineage.collector.resolve import Column, Dataset
 from spark_lineage.collector.schema_diff import Change, Field
 from spark_lineage.collector.store import schema
+from spark_lineage.collector.store.names import meant_at
 from spark_lineage.collector.times import show
 
 Answer = dict[str, Any]
@@ -89,6 +90,7 @@ def star_readers(connection: Connection, dataset: Dataset) -> list[Answer]:
         .join(_j, _j.c.id == _r.c.job_id)
         .join(facets, (facets.c.run_id == _r.c.id) & (facets.c.name == "sparkLineage_context"))
         .where(_meanings.c.dataset_id == dataset.id, facets.c.body.like('%"stars":true%'))
+        .where(meant_at(_r.c.last))
         .group_by(_j.c.namespace, _j.c.name)
         .order_by(_j.c.namespace, _j.c.name)
     )

@@ -9,13 +9,17 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Connection, insert, select
 
+from spark_lineage.collector import owned, schema_change
 from spark_lineage.collector.graph import Bounds
 from spark_lineage.collector.service import Collector
 from spark_lineage.collector.store import schema as tables
+from spark_lineage.collector.times import parse
 from tests.collector.build import (
     FACET,
     Json,
+    at,
     dataset,
     edges,
     event,
@@ -315,3 +319,32 @@ def test_any_events_in_any_batches(data: st.DataObject) -> None:
         some, order = order[:size], order[size:]
         assert _KEPT[0].take_batch(json.dumps(some).encode())["status"] == "success"
     assert _KEPT[0].graph() == expected
+
+
+def test_readers_and_tags_of_a_name_are_of_what_it_meant_then(collector: Collector) -> None:
+    context = {"sparkLineage_context": {**FACET, "stars": True}}
+    take(
+        collector,
+        event(run=1, minute=1, job="early", inputs=("t",), facets=context),
+        renamed("t", "u", run=2, minute=3),
+        writes("t", {"a": ["IDENTITY s.x"]}, run=3, minute=4),
+        event(run=4, minute=5, job="late", inputs=("t",), facets=context),
+    )
+
+    def tag(connection: Connection) -> None:
+        names = tables.names
+        name = connection.scalar(select(names.c.id).where(names.c.name == "t"))
+        row = {"name_id": name, "field": "", "value": "", "by": "me"}
+        rows = [{**row, "key": key, "time": parse(at(minute))}
+                for key, minute in (("OLD", 2), ("NEW", 6))]  # fmt: skip
+        connection.execute(insert(tables.tags), rows)
+
+    collector.change(tag)
+    for name, reader, key in (("u", "early", "OLD"), ("t", "late", "NEW")):
+        told = collector.impact(name, None, None, Bounds())
+        assert [one["job"]["name"] for one in told["readers"]] == [reader]
+        stars = collector.of_dataset(schema_change.star_readers, name, None)
+        assert [one["job"]["name"] for one in stars] == [reader]
+        dataset_id = collector.of_dataset(lambda _, found: found.id, name, None)
+        tags = collector.ask(owned.tags, [dataset_id])[dataset_id]
+        assert [one["key"] for one in tags] == [key]

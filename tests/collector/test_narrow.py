@@ -32,6 +32,9 @@ def made(
               "availability": "AVAILABLE", "via": [],
               "expression": " + ".join(f"{s['name']}.{s['field']}" for s in some)}
              for name, some in columns.items()]  # fmt: skip
+    for fact, some in zip(facts, columns.values(), strict=True):
+        for one in some:
+            one["transformations"][0]["description"] = fact["expression"]
     tags = {**FACET, "tags": [{"key": f"tag of {out[1]}", "value": "x"}]}
     facet = {**FACET, "fields": {name: {"inputFields": some} for name, some in columns.items()}}
     target = dataset(

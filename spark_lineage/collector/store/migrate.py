@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 SCRIPTS = Path(__file__).parent / "migrations"
-HEAD = "0007"
+HEAD = "0008"
 
 
 def version(connection: Connection) -> str | None:

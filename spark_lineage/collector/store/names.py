@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import ColumnElement, Connection, and_, exists
 
 from spark_lineage.collector.model import digest, identity_digest
 from spark_lineage.collector.store import rows, schema
@@ -21,6 +21,17 @@ _COLUMN = (
 )  # fmt: skip
 _UNSTATED = (None, None)
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
+def meant_at(time: ColumnElement[int]) -> ColumnElement[bool]:
+    """A condition on a row of ``meanings``: it says what its name meant at that time."""
+    meanings, later = schema.meanings, schema.meanings.alias("later")
+    other = exists().where(
+        later.c.name_id == meanings.c.name_id,
+        later.c.since > meanings.c.since,
+        later.c.since <= time,
+    )
+    return and_(meanings.c.since <= time, ~other)
 
 
 def root_of(path: str) -> str:

@@ -6,60 +6,56 @@ index entry has a size limit in PostgreSQL that real names exceed.
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
     ForeignKey,
-    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     Table,
     Text,
     UniqueConstraint,
-    text,
 )
 
-metadata = MetaData()
-# SQLite numbers rows by itself only where the type is exactly INTEGER.
-_ID = BigInteger().with_variant(Integer, "sqlite")
-# Compared by the database, byte by byte whatever its locale.
-_ORDER = Text().with_variant(Text(collation="C"), "postgresql")
+from spark_lineage.collector.store.schema_parts import (
+    ID,
+    ORDER,
+    id_column,
+    metadata,
+    ref,
+    refs,
+    where,
+)
+from spark_lineage.collector.store.schema_people import (
+    decisions,
+    hidden,
+    job_tags,
+    overrides,
+    samples,
+    tag_texts,
+    tags,
+    tokens,
+)
 
-
-def _id() -> Column[int]:
-    return Column("id", _ID, primary_key=True)
-
-
-def _where(condition: str) -> dict[str, Any]:
-    """An index over some rows only."""
-    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
-
-
-def _refs(**targets: str) -> list[ForeignKeyConstraint]:
-    """What columns of derived rows refer to, checked by SQLite alone.
-
-    PostgreSQL asks for each reference of each row by a statement of its own, which costs more
-    than all else of a new edge; the rows come from one writer, which has just read the ids.
-    """
-    return [
-        ForeignKeyConstraint([name], [f"{target}.id"]).ddl_if(dialect="sqlite")
-        for name, target in targets.items()
-    ]
-
-
-def _ref(name: str, target: str, nullable: bool = False) -> Column[int]:
-    return Column(name, _ID, ForeignKey(f"{target}.id"), nullable=nullable)
-
+# Found here beside those below: to who asks, all tables are one schema.
+__all__ = [
+    "decisions",
+    "hidden",
+    "job_tags",
+    "metadata",
+    "overrides",
+    "samples",
+    "tag_texts",
+    "tags",
+    "tokens",
+]
 
 events = Table(
     "events",
     metadata,
-    _id(),
+    id_column(),
     Column("hash", Text, nullable=False, unique=True),
     Column("kind", Text, nullable=False),
     Column("run_id", Text, nullable=False),
@@ -84,7 +80,7 @@ pieces = Table(
 quarantine = Table(
     "quarantine",
     metadata,
-    _id(),
+    id_column(),
     Column("hash", Text, nullable=False, unique=True),
     Column("received", BigInteger, nullable=False),
     Column("times", Integer, nullable=False, default=1),
@@ -100,15 +96,15 @@ quarantine = Table(
 names = Table(
     "names",
     metadata,
-    _id(),
+    id_column(),
     Column("digest", Text, nullable=False, unique=True),
     Column("namespace", Text, nullable=False),
     Column("name", Text, nullable=False),
-    _ref("alias_id", "names", nullable=True),
+    ref("alias_id", "names", nullable=True),
     # Whether an event spoke of a data set by it, not only of another one as linked to it.
     Column("used", Boolean, nullable=False),
     Column("lifecycle", Text),
-    Column("lifecycle_order", _ORDER),
+    Column("lifecycle_order", ORDER),
     Index("names_of_alias", "alias_id"),
     # By a hash, where an entry of an index may not be long.
     Index("names_by_name", "name", postgresql_using="hash"),
@@ -117,10 +113,10 @@ names = Table(
 symlinks = Table(
     "symlinks",
     metadata,
-    _id(),
+    id_column(),
     Column("digest", Text, nullable=False, unique=True),
-    _ref("name_id", "names"),
-    _ref("to_id", "names"),
+    ref("name_id", "names"),
+    ref("to_id", "names"),
     Column("type", Text, nullable=False),
     Column("first", BigInteger, nullable=False),
     Column("last", BigInteger, nullable=False),
@@ -131,9 +127,9 @@ symlinks = Table(
 renames = Table(
     "renames",
     metadata,
-    Column("run_id", _ID, ForeignKey("runs.id"), primary_key=True),
-    Column("from_id", _ID, ForeignKey("names.id"), primary_key=True),
-    Column("to_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Column("run_id", ID, ForeignKey("runs.id"), primary_key=True),
+    Column("from_id", ID, ForeignKey("names.id"), primary_key=True),
+    Column("to_id", ID, ForeignKey("names.id"), primary_key=True),
     Index("renames_from", "from_id"),
     Index("renames_to", "to_id"),
 )
@@ -141,15 +137,15 @@ renames = Table(
 drops = Table(
     "drops",
     metadata,
-    Column("run_id", _ID, ForeignKey("runs.id"), primary_key=True),
-    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Column("run_id", ID, ForeignKey("runs.id"), primary_key=True),
+    Column("name_id", ID, ForeignKey("names.id"), primary_key=True),
 )
 # The data sets themselves, each under the name by which it is shown. `ended` is when
 # it lost its last name to another one; only an ended one shares its name.
 datasets = Table(
     "datasets",
     metadata,
-    _id(),
+    id_column(),
     Column("namespace", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("ended", BigInteger),
@@ -161,23 +157,23 @@ datasets = Table(
 meanings = Table(
     "meanings",
     metadata,
-    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Column("name_id", ID, ForeignKey("names.id"), primary_key=True),
     Column("since", BigInteger, primary_key=True, autoincrement=False),
-    _ref("dataset_id", "datasets"),
+    ref("dataset_id", "datasets"),
     Index("meanings_of_dataset", "dataset_id"),
     # The names that changed their meaning: few or none. After the beginning of time
     # (`rows.BEGINNING`), as a number: an index needs it so.
-    Index("meanings_later", "name_id", **_where("since > -100000000000000000")),
+    Index("meanings_later", "name_id", **where("since > -100000000000000000")),
 )
 # `whole` marks the one row of a data set that stands for all of it: the output
 # end of whole-result edges, and both ends of edges between data sets.
 columns = Table(
     "columns",
     metadata,
-    _id(),
+    id_column(),
     Column("digest", Text, nullable=False, unique=True),
-    Column("dataset_id", _ID, nullable=False),
-    *_refs(dataset_id="datasets"),
+    Column("dataset_id", ID, nullable=False),
+    *refs(dataset_id="datasets"),
     Column("whole", Boolean, nullable=False),
     Column("path", Text, nullable=False),
     Column("root", Text, nullable=False),
@@ -188,24 +184,24 @@ columns = Table(
     Index("columns_of_dataset", "dataset_id", "whole"),
     Index("columns_of_root", "dataset_id", "root"),
     # Few or none: whether a data set has any is asked for each one that a walk passes.
-    Index("columns_nested", "dataset_id", **_where("path <> root")),
+    Index("columns_nested", "dataset_id", **where("path <> root")),
 )
 schema_versions = Table(
     "schema_versions",
     metadata,
-    _id(),
-    _ref("name_id", "names"),
+    id_column(),
+    ref("name_id", "names"),
     Column("hash", Text, nullable=False),
     Column("output", Boolean, nullable=False),
     Column("first", BigInteger, nullable=False),
-    Column("order", _ORDER, nullable=False),
+    Column("order", ORDER, nullable=False),
     Column("body", Text, nullable=False),
     UniqueConstraint("name_id", "hash", "output"),
 )
 jobs = Table(
     "jobs",
     metadata,
-    _id(),
+    id_column(),
     Column("digest", Text, nullable=False, unique=True),
     Column("namespace", Text, nullable=False),
     Column("name", Text, nullable=False),
@@ -213,14 +209,14 @@ jobs = Table(
 runs = Table(
     "runs",
     metadata,
-    _id(),
+    id_column(),
     Column("digest", Text, nullable=False, unique=True),
     Column("run_id", Text, nullable=False),
     Column("kind", Text, nullable=False),
-    _ref("job_id", "jobs"),
-    Column("job_order", _ORDER, nullable=False),
+    ref("job_id", "jobs"),
+    Column("job_order", ORDER, nullable=False),
     Column("state", Text, nullable=False),
-    Column("end_order", _ORDER),
+    Column("end_order", ORDER),
     Column("started", BigInteger),
     Column("first", BigInteger, nullable=False),
     Column("last", BigInteger, nullable=False),
@@ -233,18 +229,18 @@ runs = Table(
 run_facets = Table(
     "run_facets",
     metadata,
-    _id(),
-    _ref("run_id", "runs"),
+    id_column(),
+    ref("run_id", "runs"),
     Column("name", Text, nullable=False),
-    Column("order", _ORDER, nullable=False),
+    Column("order", ORDER, nullable=False),
     Column("body", Text, nullable=False),
     UniqueConstraint("run_id", "name"),
 )
 run_inputs = Table(
     "run_inputs",
     metadata,
-    Column("run_id", _ID, ForeignKey("runs.id"), primary_key=True),
-    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Column("run_id", ID, ForeignKey("runs.id"), primary_key=True),
+    Column("name_id", ID, ForeignKey("names.id"), primary_key=True),
     Index("run_inputs_of_name", "name_id", "run_id"),
 )
 # The newest of each facet of a job or a data set (`owner` is its row's id); what a facet
@@ -253,9 +249,9 @@ facets = Table(
     "facets",
     metadata,
     Column("kind", Text, primary_key=True),
-    Column("owner", _ID, primary_key=True, autoincrement=False),
+    Column("owner", ID, primary_key=True, autoincrement=False),
     Column("name", Text, primary_key=True),
-    Column("order", _ORDER, nullable=False),
+    Column("order", ORDER, nullable=False),
     Column("deleted", Boolean, nullable=False),
     Column("body", Text, nullable=False),
     Index("facets_by_name", "name", "kind"),
@@ -264,11 +260,11 @@ facets = Table(
 io_facets = Table(
     "io_facets",
     metadata,
-    Column("run_id", _ID, ForeignKey("runs.id"), primary_key=True),
-    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Column("run_id", ID, ForeignKey("runs.id"), primary_key=True),
+    Column("name_id", ID, ForeignKey("names.id"), primary_key=True),
     Column("output", Boolean, primary_key=True),
     Column("name", Text, primary_key=True),
-    Column("order", _ORDER, nullable=False),
+    Column("order", ORDER, nullable=False),
     Column("body", Text, nullable=False),
 )
 # Which namespaces are one: a plain name or a regular expression, and what it stands for.
@@ -282,7 +278,7 @@ aliases = Table(
 job_versions = Table(
     "job_versions",
     metadata,
-    Column("job_id", _ID, ForeignKey("jobs.id"), primary_key=True),
+    Column("job_id", ID, ForeignKey("jobs.id"), primary_key=True),
     Column("hash", Text, primary_key=True),
     Column("first_seen", BigInteger, nullable=False),
     Column("last_seen", BigInteger, nullable=False),
@@ -292,8 +288,8 @@ job_versions = Table(
 job_edges = Table(
     "job_edges",
     metadata,
-    Column("job_id", _ID, ForeignKey("jobs.id"), primary_key=True),
-    Column("from_id", _ID, ForeignKey("jobs.id"), primary_key=True),
+    Column("job_id", ID, ForeignKey("jobs.id"), primary_key=True),
+    Column("from_id", ID, ForeignKey("jobs.id"), primary_key=True),
     Column("first_seen", BigInteger, nullable=False),
     Column("last_seen", BigInteger, nullable=False),
     Index("job_edges_from", "from_id"),
@@ -302,8 +298,8 @@ job_edges = Table(
 job_io = Table(
     "job_io",
     metadata,
-    Column("job_id", _ID, ForeignKey("jobs.id"), primary_key=True),
-    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Column("job_id", ID, ForeignKey("jobs.id"), primary_key=True),
+    Column("name_id", ID, ForeignKey("names.id"), primary_key=True),
     Column("output", Boolean, primary_key=True),
     Column("first_seen", BigInteger, nullable=False),
     Column("last_seen", BigInteger, nullable=False),
@@ -313,7 +309,7 @@ job_io = Table(
 losses = Table(
     "losses",
     metadata,
-    _id(),
+    id_column(),
     Column("digest", Text, nullable=False, unique=True),
     Column("application", Text, nullable=False),
     Column("reason", Text, nullable=False),
@@ -323,7 +319,7 @@ losses = Table(
 parts = Table(
     "parts",
     metadata,
-    _id(),
+    id_column(),
     Column("hash", Text, nullable=False, unique=True),
     Column("body", Text, nullable=False),
 )
@@ -331,22 +327,22 @@ parts = Table(
 part_names = Table(
     "part_names",
     metadata,
-    Column("part_id", _ID, ForeignKey("parts.id"), primary_key=True),
-    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Column("part_id", ID, ForeignKey("parts.id"), primary_key=True),
+    Column("name_id", ID, ForeignKey("names.id"), primary_key=True),
     Index("part_names_of_name", "name_id"),
 )
 # What one run says of one output.
 claims = Table(
     "claims",
     metadata,
-    _id(),
-    _ref("run_id", "runs"),
-    _ref("name_id", "names"),
-    _ref("part_id", "parts", nullable=True),
-    Column("part_order", _ORDER),
-    _ref("job_id", "jobs", nullable=True),
-    _ref("output_id", "datasets", nullable=True),
-    _ref("definition_id", "definitions", nullable=True),
+    id_column(),
+    ref("run_id", "runs"),
+    ref("name_id", "names"),
+    ref("part_id", "parts", nullable=True),
+    Column("part_order", ORDER),
+    ref("job_id", "jobs", nullable=True),
+    ref("output_id", "datasets", nullable=True),
+    ref("definition_id", "definitions", nullable=True),
     Column("time", BigInteger),
     Column("closes_columns", Boolean, nullable=False, default=False),
     Column("closes_datasets", Boolean, nullable=False, default=False),
@@ -361,9 +357,9 @@ claims = Table(
 definitions = Table(
     "definitions",
     metadata,
-    _id(),
-    _ref("job_id", "jobs"),
-    _ref("output_id", "datasets"),
+    id_column(),
+    ref("job_id", "jobs"),
+    ref("output_id", "datasets"),
     Column("hash", Text, nullable=False),
     Column("columns_known", Boolean, nullable=False),
     Column("availability", Text),
@@ -378,9 +374,9 @@ _OF_A_WALK = ("job_id", "output_id", "kind", "masking", "closed")
 edges = Table(
     "edges",
     metadata,
-    _id(),
-    *(Column(name, _ID, nullable=False) for name in ("job_id", "output_id", "out_id", "in_id")),
-    *_refs(job_id="jobs", output_id="datasets", out_id="columns", in_id="columns"),
+    id_column(),
+    *(Column(name, ID, nullable=False) for name in ("job_id", "output_id", "out_id", "in_id")),
+    *refs(job_id="jobs", output_id="datasets", out_id="columns", in_id="columns"),
     Column("kind", Text, nullable=False),
     Column("masking", Boolean, nullable=False),
     Column("closed", BigInteger),
@@ -390,23 +386,23 @@ edges = Table(
     Index("edges_up", "out_id", "in_id", *_OF_A_WALK, postgresql_include=["id"]),
     Index("edges_down", "in_id", "out_id", *_OF_A_WALK, postgresql_include=["id"]),
     Index("edges_of_output", "output_id", "job_id"),
-    Index("edges_closed", "output_id", "job_id", **_where("closed IS NOT NULL")),
+    Index("edges_closed", "output_id", "job_id", **where("closed IS NOT NULL")),
 )
 definition_edges = Table(
     "definition_edges",
     metadata,
-    Column("definition_id", _ID, primary_key=True),
-    Column("edge_id", _ID, primary_key=True),
-    *_refs(definition_id="definitions", edge_id="edges"),
+    Column("definition_id", ID, primary_key=True),
+    Column("edge_id", ID, primary_key=True),
+    *refs(definition_id="definitions", edge_id="edges"),
     Column("description", Text),
     Index("definitions_of_edge", "edge_id"),
 )
 definition_columns = Table(
     "definition_columns",
     metadata,
-    Column("definition_id", _ID, primary_key=True),
-    Column("column_id", _ID, primary_key=True),
-    *_refs(definition_id="definitions", column_id="columns"),
+    Column("definition_id", ID, primary_key=True),
+    Column("column_id", ID, primary_key=True),
+    *refs(definition_id="definitions", column_id="columns"),
     Column("type", Text),
     Column("origin", Text),
     Column("expression", Text),
@@ -414,75 +410,11 @@ definition_columns = Table(
     Column("detail", Text, nullable=False),
     Index("definitions_of_column", "column_id"),
 )
-# What people say of an edge: ADD, REMOVE or CONFIRM; it stands until it is undone.
-overrides = Table(
-    "overrides",
-    metadata,
-    _id(),
-    Column("action", Text, nullable=False),
-    Column("namespace", Text, nullable=False),
-    Column("dataset", Text, nullable=False),
-    Column("column", Text),
-    Column("from_namespace", Text, nullable=False),
-    Column("from_dataset", Text, nullable=False),
-    Column("from_column", Text),
-    Column("kind", Text, nullable=False),
-    Column("masking", Boolean, nullable=False),
-    Column("by", Text, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("time", BigInteger, nullable=False),
-    Column("undone_by", Text),
-    Column("undone", BigInteger),
-)
-# What a person decided on an entry of the work queue, found again by its kind and key.
-decisions = Table(
-    "decisions",
-    metadata,
-    Column("kind", Text, primary_key=True),
-    Column("key", Text, primary_key=True),
-    Column("by", Text, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("time", BigInteger, nullable=False),
-)
-# Edges drawn for people to judge, and their verdicts.
-samples = Table(
-    "samples",
-    metadata,
-    _id(),
-    Column("sample", Text, nullable=False),
-    Column("edge", Text, nullable=False),
-    Column("verdict", Text),
-    Column("by", Text),
-    Column("reason", Text),
-    Column("time", BigInteger),
-    UniqueConstraint("sample", "edge"),
-)
-# Who may do what: only the hash of a token is kept.
-tokens = Table(
-    "tokens",
-    metadata,
-    Column("hash", Text, primary_key=True),
-    Column("name", Text, nullable=False, unique=True),
-    Column("scope", Text, nullable=False),
-    Column("namespaces", Text, nullable=False),
-    Column("created", BigInteger, nullable=False),
-)
-# Tags that people set here, beside those that producers state; `field` is empty for all of it.
-tags = Table(
-    "tags",
-    metadata,
-    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
-    Column("field", Text, primary_key=True),
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-    Column("by", Text, nullable=False),
-    Column("time", BigInteger, nullable=False),
-)
 # The schema of a writer that the webhook was last told of (its hash in `schema_versions`).
 told_schemas = Table(
     "told_schemas",
     metadata,
-    Column("name_id", _ID, ForeignKey("names.id"), primary_key=True),
+    Column("name_id", ID, ForeignKey("names.id"), primary_key=True),
     Column("hash", Text, nullable=False),
 )
 # The totals of the store's health at some times, as JSON: what was cannot be derived again.

@@ -108,9 +108,9 @@ class Stated(NamedTuple):
     body: str
 
 
-def of_dataset(connection: Connection, dataset: int) -> list[Stated]:
-    """The schemas that were stated of a data set under any of its names, the oldest first."""
-    return _stated(connection, Names(connection), [dataset]).get(dataset, [])
+def of_datasets(connection: Connection, datasets: Iterable[int]) -> dict[int, list[Stated]]:
+    """The schemas that were stated of data sets under any of their names, the oldest first."""
+    return _stated(connection, Names(connection), datasets)
 
 
 def _stated(
