@@ -31,6 +31,7 @@ from spark_lineage.lineage.model import (
 from spark_lineage.lineage.options import LineageOptions
 from spark_lineage.lineage.rules.writes import query_of
 from spark_lineage.lineage.selfcheck import Reading, check
+from spark_lineage.lineage.streams import BATCHES, source_leaf
 from spark_lineage.lineage.target import Target
 from spark_lineage.lineage.text import LIMIT, Texts
 from spark_lineage.plan.node import PlanNode, Record
@@ -43,9 +44,6 @@ _MIN_TEXT = 200
 _MAX_PATH = 8
 
 _DEFAULTS = LineageOptions()
-
-#: The commands that hand the rows of a stream's batch to its sink.
-_BATCHES = frozenset({"WriteToMicroBatchDataSource", "WriteToMicroBatchDataSourceV1"})
 
 
 def derive(
@@ -115,7 +113,8 @@ def _remember(
     if root is None:
         return
     sink = PlanNode(fold.record, root)
-    if sink.class_name in _BATCHES:
+    if sink.class_name in BATCHES:
+        _remember_sources(memory, fold, teller)
         # What foreachBatch is given are the rows of the query, in an execution inside.
         root = query_of(fold, sink)
         state = fold.state(root)
@@ -126,6 +125,25 @@ def _remember(
     if ids and len(columns) == len(ids):
         texts = [teller.text(column) for column in columns]
         memory.remember(ids, columns, texts, state.rows, inputs, state.issues, fold.sources)
+
+
+def _remember_sources(memory: Memory, fold: Fold, teller: _Teller) -> None:
+    """Keep what a stream reads for its batches in which a source has nothing new."""
+    for ref, state in fold.states.items():
+        leaf = source_leaf(fold.record, ref)
+        if leaf is None:
+            continue
+        ids = list(state.columns)
+        columns = list(state.columns.values())
+        texts = [teller.text(column) for column in columns]
+        # Which files came is of one batch only.
+        inputs = [
+            replace(one, facts={k: v for k, v in one.facts.items() if k != "subset"})
+            for one in fold.leaves.get(leaf, ())
+        ]
+        memory.remember(
+            ids, columns, texts, state.rows, inputs, state.issues, fold.sources, of_source=True
+        )
 
 
 def _used(fold: Fold, root: int) -> set[int]:

@@ -4,10 +4,13 @@ The rule, for the normalised analyzed plan: what is hashed is each node's class
 with its fields and what it is over. Left out is what changes without the query
 changing: expression ids (a column is named by what makes it), aliases of
 relations, columns of a source that the query does not use, a table's
-properties and statistics, seeds that Spark chose, and rows that are in the
-query. A source is its data set's name. Dates, times and UUIDs in literals and
-paths are masked, so that a job of each day keeps its hash; all other literals
-count, unless none may leave the machine: a hash would tell of it who guesses it.
+properties and statistics, seeds that Spark chose, the value that a session variable
+has just now, and rows that are in the query. A source is its data set's name; a
+stream's is told by its columns alone, since a batch in which it has nothing new does
+not name it. Dates, times, UUIDs and the ids that PySpark and ML give to what has no name
+are masked in literals, names and paths, so that a job of each day keeps its hash; all
+other literals count, unless none may leave the machine: a hash would tell of it who
+guesses it.
 """
 
 from __future__ import annotations
@@ -19,15 +22,23 @@ from typing import Any, Final
 
 from spark_lineage.lineage.datasets import Naming
 from spark_lineage.lineage.options import LineageOptions
+from spark_lineage.lineage.streams import BATCHES, is_idle, source_leaf
 from spark_lineage.plan.node import PlanNode, Record
 
 _UUID: Final = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_PLAIN_UUID: Final = r"(?<![0-9a-fA-F])[0-9a-fA-F]{32}(?![0-9a-fA-F])"
+#: ML's stages and their columns (``Identifiable``), frames given to ``pyspark.pandas.sql``.
+_GIVEN: Final = r"(?<=[A-Za-z]_)[0-9a-f]{12}(?![0-9A-Za-z])|(?<=pandas_on_spark_)\d+"
 _DATE: Final = (
     r"(?:19|20)\d\d-\d\d?-\d\d?(?:[T ]\d\d?:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
 )
 _COMPACT: Final = r"(?<!\d)(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)"
+#: Spark names a column that it has no name for by the variable's value too.
+_VARIABLE: Final = r"variablereference\([^)]*\)"
 _LAMBDA: Final = r"(?<=\$\$Lambda)[$/]\S*"
-_MASKED: Final = re.compile(f"{_UUID}|{_DATE}|{_COMPACT}|{_LAMBDA}")
+_MASKED: Final = re.compile(
+    f"{_UUID}|{_PLAIN_UUID}|{_GIVEN}|{_DATE}|{_COMPACT}|{_VARIABLE}|{_LAMBDA}"
+)
 _TIME_TYPES: Final = frozenset({"date", "timestamp", "timestamp_ntz", "time"})
 
 _LEAVES: Final = frozenset(
@@ -46,7 +57,7 @@ _SKIPPED: Final = frozenset(
         "output", "outputOrdering", "outputAttrs", "dataCols", "partitionCols",
         "numSlices", "seed", "randomSeed", "timeZoneId", "evalMode", "data", "stats",
         "statsOpt", "tableStats", "desc", "nonInheritableMetadataKeys", "fileIndex", "jobTags",
-        "analysisContext", "queryContext", "isStreaming",
+        "analysisContext", "queryContext", "isStreaming", "batchId", "varDef",
     }
 )  # fmt: skip
 #: What of a described object names it; all else of it may change by itself.
@@ -92,6 +103,7 @@ class _Normal:
         self._makers: dict[int, tuple[int, int]] = {}
         self._counted: dict[tuple[str, int], int] = {}
         self._texts: dict[int, str] = {}
+        self._streams: set[int] = set()
         offset = {"P": 3, "E": 2, "O": 1}
         # By shape: the fields that count with their places in a row, and how its rows are told.
         self._fields = [
@@ -111,7 +123,7 @@ class _Normal:
         """The rows as texts, those below first."""
         kept: list[int] = []
         rows, names, place = self._record.rows, self._names, self._place
-        for ref in sorted(self._reachable(root)):
+        for ref in sorted(self._reachable(root, names[rows[root][0]] in BATCHES)):
             row = rows[ref]
             if names[row[0]] == "SubqueryAlias":
                 # Another name for the same rows.
@@ -122,14 +134,18 @@ class _Normal:
         self._find_makers(kept)
         return map(self._row, kept)
 
-    def _reachable(self, root: int) -> set[int]:
+    def _reachable(self, root: int, of_stream: bool) -> set[int]:
         """The rows of which the query is made: a leaf's own columns are none of them."""
         rows, refs = self._record.rows, self._record.refs
         seen, stack = {root}, [root]
         while stack:
-            row = rows[stack.pop()]
+            at = stack.pop()
+            row = rows[at]
             index = row[0]
             if self._leafy[index] or self._hides_seed(row):
+                continue
+            if of_stream and self._kinds[index] == "P" and self._is_stream(at):
+                self._streams.add(at)
                 continue
             below = [] if self._kinds[index] == "O" else list(row[1] or ())
             if self._names[index] != "SubqueryAlias":
@@ -146,6 +162,9 @@ class _Normal:
                     seen.add(ref)
                     stack.append(ref)
         return seen
+
+    def _is_stream(self, ref: int) -> bool:
+        return source_leaf(self._record, ref) is not None or is_idle(self._record, ref)
 
     def _hides_seed(self, row: list[Any]) -> bool:
         """Whether this is a random function whose seed Spark chose."""
@@ -168,7 +187,7 @@ class _Normal:
             row = record.rows[ref]
             if not isinstance(row[2], list):
                 continue
-            leaf = self._leafy[row[0]]
+            leaf = self._leafy[row[0]] or ref in self._streams
             for number, column in enumerate(row[2]):
                 expr_id = record.expr_id(column)
                 if expr_id is not None and expr_id not in makers:
@@ -182,6 +201,8 @@ class _Normal:
         name = self._names[index]
         if self._leafy[index]:
             return self._column(ref) if name == "AttributeReference" else self._source(ref)
+        if ref in self._streams:
+            return f"stream of {[record.name(column).lower() for column in record.refs(row[2])]}"
         parts: list[str] = [name]
         if self._hides_seed(row):
             return parts[0]

@@ -4,12 +4,15 @@
 after starts from a ``LogicalRDD`` whose attributes have the expression ids of
 the query that filled it, or, in the second use of it in a self-join, fresh ids
 over the same RDD. So the columns of finished queries are remembered by
-expression id, and those of an RDD by its identity and position.
+expression id, and those of an RDD by its identity and position. What a stream's
+sources gave is remembered apart from that: a query may hand a source's ids on with
+other rows behind them.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spark_lineage.lineage.column import Column, Origin
@@ -57,10 +60,11 @@ class Memory:
         self._limit = columns
         self._rdd_limit = rdds
         self._columns: OrderedDict[int, _Remembered] = OrderedDict()
+        self._sources: OrderedDict[int, _Remembered] = OrderedDict()
         self._rdds: OrderedDict[int, tuple[_Remembered, ...]] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._columns)
+        return len(self._columns) + len(self._sources)
 
     def remember(
         self,
@@ -71,11 +75,13 @@ class Memory:
         inputs: list[Dataset],
         issues: frozenset[str],
         sources: Sources,
+        of_source: bool = False,
     ) -> None:
-        """Keep the columns of a query's result by their expression ids."""
+        """Keep the columns of a query's result, or of a stream's source, by expression id."""
+        memory = self._sources if of_source else self._columns
         kept_rows = _Rows(sources.portable(rows), tuple(inputs), issues)
         for expr_id, column, text in zip(ids, columns, texts, strict=True):
-            self._columns[expr_id] = _Remembered(
+            memory[expr_id] = _Remembered(
                 sources.portable(column.lanes),
                 column.type,
                 text,
@@ -84,9 +90,9 @@ class Memory:
                 column.issues,
                 kept_rows,
             )
-            self._columns.move_to_end(expr_id)
-        while len(self._columns) > self._limit:
-            self._columns.popitem(last=False)
+            memory.move_to_end(expr_id)
+        while len(memory) > self._limit:
+            memory.popitem(last=False)
 
     def recall(self, ids: list[int], rdd: int | None, sources: Sources) -> Recalled | None:
         """The columns of an RDD's attributes; None if they are not known, all of them."""
@@ -100,23 +106,32 @@ class Memory:
             found = list(self._rdds[rdd])
         else:
             return None
-        columns = [
-            Column(
-                sources.lanes(item.sources),
-                item.type,
-                Origin(item.text),
-                item.system,
-                item.opaque,
-                item.issues,
-            )
-            for item in found
-        ]
-        rows: Lanes = {}
-        inputs: dict[Dataset, None] = {}
-        issues: frozenset[str] = frozenset()
-        for kept in {id(item.rows): item.rows for item in found}.values():
-            for lane, bits in sources.lanes(kept.sources).items():
-                rows[lane] = rows.get(lane, 0) | bits
-            inputs.update(dict.fromkeys(kept.inputs))
-            issues |= kept.issues
-        return Recalled(columns, rows, list(inputs), issues)
+        return _recalled(found, sources)
+
+    def recall_source(self, ids: list[int], sources: Sources) -> Recalled | None:
+        """What a stream's source with these ids gave before; None if that is not known."""
+        found = [self._sources[expr_id] for expr_id in ids if expr_id in self._sources]
+        return _recalled(found, sources) if len(found) == len(ids) else None
+
+
+def _recalled(found: Sequence[_Remembered], sources: Sources) -> Recalled:
+    columns = [
+        Column(
+            sources.lanes(item.sources),
+            item.type,
+            Origin(item.text),
+            item.system,
+            item.opaque,
+            item.issues,
+        )
+        for item in found
+    ]
+    rows: Lanes = {}
+    inputs: dict[Dataset, None] = {}
+    issues: frozenset[str] = frozenset()
+    for kept in {id(item.rows): item.rows for item in found}.values():
+        for lane, bits in sources.lanes(kept.sources).items():
+            rows[lane] = rows.get(lane, 0) | bits
+        inputs.update(dict.fromkeys(kept.inputs))
+        issues |= kept.issues
+    return Recalled(columns, rows, list(inputs), issues)

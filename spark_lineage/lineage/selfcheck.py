@@ -131,7 +131,7 @@ class Reading:
 
     def _leaf(self, node: PlanNode) -> None:
         named = node
-        if node.class_name == "DataSourceV2ScanRelation" and node.refs("relation"):
+        if node.class_name.endswith("DataSourceV2ScanRelation") and node.refs("relation"):
             named = PlanNode(self.record, node.refs("relation")[0])
         datasets = self.naming.relation(named)
         self.datasets.update(datasets)

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 
 from tests.bridge.conftest import Captured
@@ -97,6 +98,27 @@ def test_a_frame_has_no_statement(captured: Captured, spark: Any, folder: Path) 
     assert end["execution"]["sql"] is None
     assert "parquet at" in end["execution"]["description"]
     assert "DataFrameWriter" in end["execution"]["callSite"]
+
+
+@pytest.mark.parametrize(
+    "call_site", ["select at Job.scala:12", "show at <unknown>:0", "describe at Job.java:7"]
+)
+def test_a_call_site_is_no_statement(captured: Captured, spark: Any, call_site: str) -> None:
+    spark.sparkContext.setJobDescription(call_site)
+    spark.range(3).collect()
+    spark.sparkContext.setJobDescription(None)
+    assert captured.ends()[-1]["execution"]["sql"] is None
+
+
+@pytest.mark.skipif(pyspark.__version__ < "4", reason="SQL functions since Spark 4.0")
+def test_the_body_of_a_function_is_no_statement(captured: Captured, spark: Any) -> None:
+    spark.sql("CREATE TABLE counted (id BIGINT) USING parquet")
+    spark.sql("CREATE FUNCTION most() RETURNS BIGINT RETURN (SELECT max(id) FROM counted)")
+    captured.take()
+    text = "CREATE TABLE mosts USING parquet AS SELECT id, most() AS m FROM counted"
+    spark.sql(text)
+    assert {end["execution"]["sql"] for end in captured.ends()} <= {text, None}
+    spark.sql("DROP FUNCTION most")
 
 
 def test_nested_executions_name_their_root(captured: Captured, spark: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 from tests.bridge.conftest import Captured
 from tests.support.faulty import faulty_jar
-from tests.support.parts import missing
 
 pytestmark = pytest.mark.spark
 
@@ -22,8 +20,6 @@ LINKAGE = ("NoSuchMethodError", "NoClassDefFoundError")
 @pytest.fixture(scope="module")
 def faulty(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     """The source is known to the session."""
-    if shutil.which("javac") is None:
-        missing("javac")
     jar: Path = faulty_jar(tmp_path_factory.mktemp("faulty"))
     jvm = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()

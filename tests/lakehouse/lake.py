@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from tests.lakehouse import cases
-from tests.support.jobs import Finished, Jobs
+from tests.support.compiled import compiled
+from tests.support.jobs import PLUGIN, Finished, Jobs
 from tests.support.maven import jars
 
 HERE = Path(__file__).parent
+SLOW_TASKS = HERE.parent / "support" / "SlowTasks.java"
 _DELTA_41 = "4.3.0"
 #: By Spark's version: the newest release of each that runs on it. Delta 4.3.0 and Iceberg 1.12.0
 #: are of Spark 4.1; on 4.3 they end in NoSuchMethodError and IncompatibleClassChangeError.
@@ -137,8 +139,9 @@ def run(
     steps: list[dict[str, Any]],
     conf: dict[str, str],
     environment: dict[str, str] | None = None,
+    slow: bool = False,
 ) -> Ran:
-    """Run a job with these steps and jars."""
+    """Run a job with these steps and jars; ``slow``: its tasks are (see ``SlowTasks.java``)."""
     (jobs.folder / "steps.json").write_text(json.dumps(steps))
     script = shutil.copy(HERE / "job.py", jobs.folder / "job.py")
     settings: dict[str, str | None] = {
@@ -148,6 +151,9 @@ def run(
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
         **conf,
     }
+    if slow:
+        settings["spark.plugins"] = f"{PLUGIN},SlowTasks"
+        found = [*found, compiled(SLOW_TASKS, jobs.folder)]
     finished = jobs.submit(Path(script), settings, environment, timeout=840, jars=found)
     assert finished.code == 0, finished.stderr[-3000:]
     told = json.loads((jobs.folder / "facts.json").read_text())

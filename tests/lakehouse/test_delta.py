@@ -37,6 +37,7 @@ def ran(module_jobs: Jobs) -> Ran:
         found,
         [*STEPS, *cases.steps(CASES, "delta")],
         {**CONF, "spark.submit.pyFiles": str(found[0])},
+        slow=True,
     )
 
 

@@ -108,6 +108,56 @@ def _cte(number: int, twice: bool = False) -> Make:
     return make
 
 
+def _batch(
+    number: int, source: str = "files", columns: str = "a b", sums: str = "b", place: str = "ck"
+) -> Make:
+    """A batch of ``SELECT sum(b) FROM stream``, with new rows of its source or without any."""
+
+    def make(build: Builder) -> int:
+        if source == "scan":
+            shape = build.shape(
+                "StreamingDataSourceV2ScanRelation", "P", ["startOffset", "endOffset"]
+            )
+            made = [build.attribute(name) for name in columns.split()]
+            end = build.row([build.shape("LongOffset", "O", ["offset"]), number])
+            plan = build.row([shape, 0, made, None, end])
+        elif source == "nothing":
+            made = [build.attribute(name) for name in columns.split()]
+            plan = build.plan("LocalRelation", [], made, made, [], True)
+        else:
+            relation, read = build.table(source, columns.split())
+            build.rows[relation][-1] = True
+            named = [build.alias(*pair) for pair in zip(read, columns.split(), strict=True)]
+            made = [attribute for _, attribute in named]
+            plan = build.project(relation, [item for item, _ in named], made)
+        total = build.expression("Sum", [made[columns.split().index(sums)]])
+        item, result = build.alias(total, "s")
+        query = build.project(plan, [item], [result])
+        shape = build.shape(
+            "WriteToMicroBatchDataSourceV1", "P", ["query", "writeOptions", "batchId"]
+        )
+        options = {"map": [[build.string("checkpointLocation"), build.string(place)]]}
+        return build.row([shape, [query], [], query, options, number])
+
+    return make
+
+
+def _variable(value: str, name: str = "x") -> Make:
+    """``SELECT a + x FROM t`` with a session variable ``x`` of this value."""
+
+    def make(build: Builder) -> int:
+        source, (a,) = build.table("t", ["a"])
+        defined = build.row(
+            [build.shape("VariableDefinition", "O", ["currentValue"]), _literal(build, value)]
+        )
+        shape = build.shape("VariableReference", "E", ["originalNameParts", "varDef"])
+        variable = build.row([shape, 0, [build.string(name)], defined])
+        item, made = build.alias(build.add(a, variable), "r")
+        return build.project(source, [item], [made])
+
+    return make
+
+
 SAME = {
     "other expression ids": (_filtered(), lambda build: _filtered()(build)),
     "a column more in the source": (_filtered(columns="a b"), _filtered(columns="c a d b e")),
@@ -119,6 +169,27 @@ SAME = {
         _filtered("/tmp/01890a5d-ac96-774b-bcce-b302099a8057"),
         _filtered("/tmp/018c2f1e-0000-7000-8000-000000000001"),
     ),
+    "a UUID without dashes": (
+        _filtered("_pyspark_91c2f7fac8044921afae77ee083f67f1"),
+        _filtered("_pyspark_6e1559c855224ce1923f7192fac18e8a"),
+    ),
+    "the name of a model's stage": (
+        _filtered("model/stages/0_StringIndexer_9b0c08c15693/metadata"),
+        _filtered("model/stages/0_StringIndexer_886fbf4daf2d/metadata"),
+    ),
+    "a frame of pandas on Spark": (
+        _filtered("pandas_on_spark_140023475917904"),
+        _filtered("pandas_on_spark_139846180"),
+    ),
+    "the value of a variable": (_variable("1"), _variable("2")),
+    "a column named by a variable": (
+        _filtered(name="(id + variablereference(system.session.x=1))"),
+        _filtered(name="(id + variablereference(system.session.x=2))"),
+    ),
+    "another batch of a stream": (_batch(0), _batch(1)),
+    "another batch of a scan": (_batch(0, "scan"), _batch(1, "scan")),
+    "a batch of the state alone": (_batch(0), _batch(1, "nothing")),
+    "a batch of a scan's state alone": (_batch(0, "nothing"), _batch(7, "scan")),
     "an alias of a relation": (_aliased(), _aliased("x", "y")),
     "a seed that Spark chose": (_rand("1", True), _rand("2", True)),
     "another number of a CTE": (_cte(3), _cte(17)),
@@ -132,6 +203,10 @@ OTHER = {
     "the other of two columns of one name": (_second(0), _second(1)),
     "a seed of the query": (_rand("1", False), _rand("2", False)),
     "another CTE": (_cte(3), _cte(3, twice=True)),
+    "another variable": (_variable("1"), _variable("1", "y")),
+    "another column of a stream": (_batch(0), _batch(0, sums="a")),
+    "another stream": (_batch(0, columns="a b c"), _batch(0, place="other")),
+    "thirteen digits": (_filtered("at_1234567890123"), _filtered("at_1234567890124")),
     "eight digits that are no day": (_filtered("20261301"), _filtered("20261302")),
 }
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.places.place import Place
-from tests.support.jobs import Jobs, spark_home
-from tests.support.parts import missing
+from tests.support.compiled import compiled
+from tests.support.jobs import Jobs
 
 # Generous: one test may start several JVMs, on a busy machine.
 TIMEOUT_SECONDS = 900
@@ -44,17 +41,4 @@ def module_place(module_jobs: Jobs) -> Iterator[Place]:
 @pytest.fixture(scope="session")
 def java_job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The jar of a small Java job, compiled as its users would."""
-    if shutil.which("javac") is None:
-        missing("javac")
-    folder = tmp_path_factory.mktemp("java-job")
-    subprocess.run(
-        ["javac", "-nowarn", "-cp", f"{spark_home()}/jars/*", "-d", str(folder), str(JAVA_JOB)],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    jar = folder / "summary.jar"
-    with zipfile.ZipFile(jar, "w") as archive:
-        for compiled in folder.glob("*.class"):
-            archive.write(compiled, compiled.name)
-    return jar
+    return compiled(JAVA_JOB, tmp_path_factory.mktemp("java-job"))

@@ -11,7 +11,7 @@ PLAN_FIELDS: dict[str, list[str]] = {
     "Join": ["left", "right", "joinType", "condition", "hint"],
     "Aggregate": ["groupingExpressions", "aggregateExpressions", "child"],
     "Union": ["children", "byName", "allowMissingCol"],
-    "LocalRelation": ["output", "data"],
+    "LocalRelation": ["output", "data", "isStreaming"],
     "LogicalRelation": ["relation", "output", "catalogTable", "isStreaming"],
     "WithCTE": ["plan", "cteDefs"],
     "CTERelationDef": ["child", "id"],

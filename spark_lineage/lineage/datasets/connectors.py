@@ -28,6 +28,19 @@ _TEXT: Final = re.compile(r"\$\{|\*{5}")
 _SELECT: Final = re.compile(r"[\s(]*(?:select|with)\s", re.IGNORECASE)
 #: Options in which a query may stand in a table's place.
 _TABLES: Final = ("dbtable", "table", "path")
+#: V2 tables behind which there is no data: what is made up, and what is thrown away or shown.
+NO_DATA: Final = frozenset(
+    {
+        "ConsoleTable",
+        "ForeachWriterTable",
+        "MemorySink",
+        "MemoryTable",
+        "NoopTable",
+        "RatePerMicroBatchTable",
+        "RateStreamTable",
+        "TextSocketTable",
+    }
+)
 
 
 @dataclass(frozen=True)

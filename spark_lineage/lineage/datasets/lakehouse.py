@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spark_lineage.lineage.datasets import hudi, paimon
 from spark_lineage.lineage.datasets.schema import Schema, parse_schema
+from spark_lineage.lineage.datasets.tables import SESSION_CATALOG
 from spark_lineage.lineage.evidence import ended
 from spark_lineage.lineage.model import Dataset, Lineage, Output
 from spark_lineage.plan.node import PlanNode, Record
@@ -66,7 +67,7 @@ def relation(naming: Naming, node: PlanNode) -> list[Dataset] | None:
     table = _table(naming.record, node)
     if table is None:
         return None
-    found = table_of(naming, table, node.raw("catalog"))
+    found = table_of(naming, table, node.raw("catalog")) or _staged_path(naming, node, table)
     return None if found is None else [found]
 
 
@@ -133,7 +134,7 @@ def _delta_table(naming: Naming, table: dict[str, Any]) -> Dataset | None:
 
 def _delta(naming: Naming, table: Any, path: str | None, schema: Schema) -> Dataset | None:
     """By the catalog where it knows the table, else by the path of its log."""
-    if isinstance(table, dict) and not _named_by_path(naming.record, table):
+    if isinstance(table, dict) and path_named(naming.record, table) is None:
         # The catalog's own entry has no columns: they are in the log.
         found = naming.catalog_table(table, schema)
         if found is not None:
@@ -143,10 +144,32 @@ def _delta(naming: Naming, table: Any, path: str | None, schema: Schema) -> Data
     return naming.path(path, trim=False, schema=schema, form="delta")
 
 
-def _named_by_path(record: Record, table: Mapping[str, Any]) -> bool:
-    """Whether a table of the catalog is ``delta.`/a/b```, which no catalog knows."""
-    database = record.text(table.get("database"))
-    return database == "delta" and "/" in (record.text(table.get("table")) or "")
+def _staged_path(naming: Naming, node: PlanNode, table: Mapping[str, Any]) -> Dataset | None:
+    """What CREATE TABLE delta.`/a/b` AS SELECT writes to, before the path is a table."""
+    text = naming.record.text
+    catalog, identifier = node.raw("catalog"), node.raw("identifier")
+    if not isinstance(catalog, dict) or not isinstance(identifier, dict):
+        return None
+    if text(catalog.get("name")) != SESSION_CATALOG:
+        return None
+    database = ".".join(naming.record.texts(identifier.get("namespace")))
+    place = path_in_name(database, text(identifier.get("name")))
+    schema = parse_schema(text(table.get("schema")))
+    return None if place is None else naming.path(place, False, schema, "delta")
+
+
+def path_named(record: Record, table: Any) -> str | None:
+    """The place, URI-encoded, of a described table that is ``delta.`/a/b```; None for any other."""
+    if not isinstance(table, dict):
+        return None
+    return path_in_name(record.text(table.get("database")), record.text(table.get("table")))
+
+
+def path_in_name(database: str | None, table: str | None) -> str | None:
+    """The same of a table of the session catalog by database and name; None for any other."""
+    if table is None or "/" not in table or (database or "").lower() != "delta":
+        return None
+    return table.replace("%", "%25")
 
 
 def of_framework(dataset: Dataset, framework: str) -> Dataset:

@@ -25,18 +25,6 @@ from spark_lineage.lineage.model import Dataset
 from spark_lineage.lineage.options import LineageOptions
 from spark_lineage.plan.node import PlanNode, Record
 
-#: V2 tables behind which there is no data: what is made up, and what is thrown away or shown.
-_NO_DATA: Final = frozenset(
-    {
-        "ConsoleTable",
-        "MemorySink",
-        "MemoryTable",
-        "NoopTable",
-        "RatePerMicroBatchTable",
-        "RateStreamTable",
-        "TextSocketTable",
-    }
-)
 #: A class's own ``toString`` without a name in it.
 _NAMELESS: Final = re.compile(r"[\w.$]+@[0-9a-f]+")
 _MAX_NAME: Final = 200
@@ -99,6 +87,8 @@ class Naming:
 
     def catalog_table(self, described: Any, query_schema: Schema = ()) -> Dataset | None:
         """A table (or view) of the session catalog, from a described CatalogTable."""
+        if path := lakehouse.path_named(self.record, described):
+            return self.path(path, False, query_schema, "delta")
         found = self._catalog_table(described, query_schema)
         return None if found is None else self._told(found)
 
@@ -112,7 +102,7 @@ class Naming:
         database = text(described.get("database")) or self._database()
         catalog = text(described.get("catalog"))
         kind = text(described.get("tableType"))
-        place = text(described.get("location"))
+        place = self.tables.place_of(database, text(described.get("location")))
         provider = text(described.get("provider"))
         schema = parse_schema(text(described.get("schema"))) or query_schema
         if (provider or "").lower() == "hudi":
@@ -204,6 +194,8 @@ class Naming:
 
     def relation(self, node: PlanNode) -> list[Dataset]:
         """The data sets that a leaf relation reads; none for rows that are in the query."""
+        if node.class_name == "StreamingDataSourceV2ScanRelation" and node.refs("relation"):
+            node = PlanNode(self.record, node.refs("relation")[0])
         own = lakehouse.relation(self, node)
         if own is not None:
             return own
@@ -299,15 +291,10 @@ class Naming:
         complete = not (isinstance(raw, list) and any(isinstance(item, dict) for item in raw))
         asked = asked_paths(options) or self.record.texts(described.get("paths"))
         form = (self.record.text(described.get("format")) or "").lower() or None
-        return files.read(
-            self.record.texts(raw),
-            asked,
-            texts_of(options),
-            self.record.conf,
-            schema,
-            form,
-            complete,
-        )
+        conf = self.record.conf
+        # The index of what a stream wrote keeps the path as it was asked for.
+        roots = [absolute(root, conf) for root in self.record.texts(raw)]
+        return files.read(roots, asked, texts_of(options), conf, schema, form, complete)
 
     def _jdbc(self, described: dict[str, Any], schema: Schema) -> Remote:
         text = self.record.text
@@ -378,7 +365,7 @@ class Naming:
         if not isinstance(table, dict):
             return self._stream(node)
         kind = self.record.class_of(table) or ""
-        if kind.rstrip("$") in _NO_DATA:
+        if kind.rstrip("$") in connectors.NO_DATA:
             return []
         options = {
             **self.record.mapping(table.get("options")),
@@ -402,15 +389,20 @@ class Naming:
         return [own] if own is not None else []
 
     def _stream(self, node: PlanNode) -> list[Dataset]:
-        """What a stream reads of which Spark 3 keeps the scan alone: a connector's, by its class.
+        """What a stream reads of which Spark 3 keeps the scan alone: Kafka's has its options.
 
-        Spark's own streams without a table in their plan are named elsewhere, or hold no data.
+        A connector's is named by its class; Spark's other ones hold no data.
         """
-        scan = node.raw("scan")
-        name = self.record.text(scan.get("class")) if isinstance(scan, dict) else None
+        raw = node.raw("scan")
+        scan: dict[str, Any] = raw if isinstance(raw, dict) else {}
+        name = self.record.text(scan.get("class"))
+        options = texts_of(self.record.mapping(scan.get("options")))
+        schema = schema_of(self.record, node.output())
+        if kafka.is_kafka(options):
+            return self._topics(options, schema)
         if name is None or name.startswith("org.apache.spark."):
             return []
-        return [connectors.of(("spark", name), schema_of(self.record, node.output()))]
+        return [connectors.of(("spark", name), schema)]
 
     def _session_parts(self, parts: list[str], schema: Schema, place: str | None) -> Dataset:
         database = ".".join(parts[:-1]) or self._database()
@@ -462,6 +454,8 @@ class Naming:
         own = iceberg and self.tables.hands_iceberg_on
         if catalog in (None, SESSION_CATALOG) and not own:
             database = ".".join(parts[:-1]) or self._database()
+            if place_named := lakehouse.path_in_name(database, parts[-1]):
+                return self.path(place_named, False, schema, "delta")
             if not place and not view:
                 facts = {"guessed": self.tables.guessed()}
                 place = self.tables.default_location(database, parts[-1])

@@ -35,6 +35,7 @@ _JDO: Final = (
     "javax.jdo.option.ConnectionURL",
     "spark.hadoop.javax.jdo.option.ConnectionURL",
 )
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class Tables:
@@ -158,6 +159,18 @@ class Tables:
         if not self.warehouse or self._is_shared or self.stored(database) != "default":
             return None
         return f"{self.warehouse.rstrip('/')}/{self.stored(table)}"
+
+    def place_of(self, database: str, place: str | None) -> str | None:
+        """A table's location as it is; one that is relative lies in its database's.
+
+        That is the warehouse for ``default``, and a folder there for others that were made
+        without a location of their own (``SessionCatalog.makeQualifiedTablePath``).
+        """
+        if not place or place.startswith("/") or _SCHEME.match(place) or not self.warehouse:
+            return place
+        name = self.stored(database)
+        folder = "" if name == "default" else f"/{name}.db"
+        return f"{self.warehouse.rstrip('/')}{folder}/{place}"
 
     def guessed(self) -> str:
         """Which name a table has whose place is not known: its ``path`` or the ``table``'s."""

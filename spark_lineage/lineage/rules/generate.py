@@ -34,6 +34,9 @@ def generate(fold: Fold, node: PlanNode) -> State:
     elif generator.class_name in _ELEMENT_BY_ELEMENT and _built(fold, generator):
         # As many rows as the array has elements, whatever these are.
         decides = []
+    elif (pairs := _map(fold, generator)) is not None:
+        # A key that comes again makes no row of its own; values decide nothing.
+        decides = pairs[0]
     fold.depend(state, decides, FILTER, child)
     return state
 
@@ -48,6 +51,9 @@ def _made(
         fields = _inline(fold, generator, count, child, uses)
         if fields is not None:
             return fields
+    pairs = _map(fold, generator)
+    if pairs is not None:
+        return _of_map(fold, generator, pairs, count, child, uses)
     gathered = fold.gather(children, TRANSFORMATION, child.columns, uses)
     gathered.type = max(gathered.type, DERIVED)
     if generator.class_name in ("UserDefinedGenerator", "HiveGenericUDTF", "PythonUDTF"):
@@ -61,7 +67,77 @@ def _made(
         found = _array(fold, children[0], child)
         if found is not None:
             made[-1] = Element(found[0], origin)
+        elif (structs := _structs(fold, _uncast(fold, children[0]))) is not None:
+            made[-1] = gathered.column(origin, _fields(fold, structs, child, uses, origin))
     return made
+
+
+def _of_map(
+    fold: Fold,
+    generator: Expression,
+    pairs: tuple[list[int], list[int]],
+    count: int,
+    child: State,
+    uses: list[int],
+) -> list[Column]:
+    """A map that is built pair by pair: its position, a key, a value."""
+    origin = Origin(expression=generator.ref, columns=child.columns)
+    made = [Column({}, DERIVED, origin)] * (count - 2)
+    return [*made, *(_one_of(fold, refs, child, uses, origin) for refs in pairs)]
+
+
+def _one_of(
+    fold: Fold, refs: list[int], child: State, uses: list[int], origin: Origin | None
+) -> Column:
+    gathered = fold.gather(refs, TRANSFORMATION, child.columns, uses)
+    gathered.type = max(gathered.type, DERIVED)
+    return gathered.column(origin)
+
+
+def _fields(
+    fold: Fold, structs: list[Expression], child: State, uses: list[int], origin: Origin
+) -> dict[str, Column] | None:
+    """The fields of an element of an array of structs that are built alike."""
+    names = [fold.literal(name) for name in structs[0].children[::2]]
+    columns = {
+        name: _one_of(fold, refs, child, uses, origin)
+        for name, refs in zip(names, _by_position(structs), strict=True)
+        if name is not None
+    }
+    return columns if len(columns) == len(names) else None
+
+
+def _structs(fold: Fold, argument: Expression) -> list[Expression] | None:
+    """The structs that an array is built of; None for any other array."""
+    if argument.class_name != "CreateArray" or not argument.children:
+        return None
+    structs = [_uncast(fold, ref) for ref in argument.children]
+    size = len(structs[0].children)
+    alike = all(s.class_name == "CreateNamedStruct" and len(s.children) == size for s in structs)
+    return structs if alike else None
+
+
+def _by_position(structs: list[Expression]) -> list[list[int]]:
+    """The values of structs, those of one field together."""
+    return [list(refs) for refs in zip(*(s.children[1::2] for s in structs), strict=True)]
+
+
+def _map(fold: Fold, generator: Expression) -> tuple[list[int], list[int]] | None:
+    """The keys and the values of a map that is built pair by pair to be exploded."""
+    if generator.class_name not in _OF_ARRAYS:
+        return None
+    argument = _uncast(fold, generator.children[0])
+    if argument.class_name == "CreateMap":
+        return list(argument.children[::2]), list(argument.children[1::2])
+    arrays = [_uncast(fold, ref) for ref in argument.children]
+    if argument.class_name == "MapFromEntries":
+        structs = _structs(fold, arrays[0])
+        pairs = None if structs is None else _by_position(structs)
+        return (pairs[0], pairs[1]) if pairs is not None and len(pairs) == 2 else None
+    built = all(array.class_name == "CreateArray" for array in arrays)
+    if argument.class_name == "MapFromArrays" and built:
+        return list(arrays[0].children), list(arrays[1].children)
+    return None
 
 
 def _inline(
@@ -71,18 +147,10 @@ def _inline(
     origin = Origin(expression=generator.ref, columns=child.columns)
     argument = _uncast(fold, generator.children[0])
     if argument.class_name == "CreateArray":
-        structs = [_uncast(fold, ref) for ref in argument.children]
-        if any(
-            s.class_name != "CreateNamedStruct" or len(s.children) != 2 * count for s in structs
-        ):
+        structs = _structs(fold, argument)
+        if structs is None or len(structs[0].children) != 2 * count:
             return None
-        columns = []
-        for position in range(count):
-            values = [struct.children[2 * position + 1] for struct in structs]
-            gathered = fold.gather(values, TRANSFORMATION, child.columns, uses)
-            gathered.type = max(gathered.type, DERIVED)
-            columns.append(gathered.column(origin))
-        return columns
+        return [_one_of(fold, refs, child, uses, origin) for refs in _by_position(structs)]
     found = _array(fold, argument.ref, child)
     if found is None:
         return None
@@ -159,15 +227,9 @@ def bin_by(fold: Fold, node: PlanNode) -> State:
     columns = dict(child.columns)
     whole, scaled = node.refs("distributeColumns"), node.refs("scaledDistributeColumns")
     for ref, expr_id in zip(whole, fold.ids(scaled), strict=True):
-        columns[expr_id] = _binned(fold, [ref, *bounds], child, state.uses)
+        columns[expr_id] = _one_of(fold, [ref, *bounds], child, state.uses, None)
     for expr_id in fold.ids(node.refs("appendedAttributes")):
-        columns[expr_id] = _binned(fold, bounds, child, state.uses)
+        columns[expr_id] = _one_of(fold, bounds, child, state.uses, None)
     state.columns = columns
     fold.depend(state, bounds, FILTER, child)
     return state
-
-
-def _binned(fold: Fold, refs: list[int], child: State, uses: list[int]) -> Column:
-    gathered = fold.gather(refs, TRANSFORMATION, child.columns, uses)
-    gathered.type = max(gathered.type, DERIVED)
-    return gathered.column(None)

@@ -9,9 +9,11 @@ from spark_lineage.lineage.datasets.lakehouse import reader_made
 from spark_lineage.lineage.datasets.remote import Remote
 from spark_lineage.lineage.fold import Fold
 from spark_lineage.lineage.lanes import IDENTITY, Lanes
+from spark_lineage.lineage.memory import Recalled
 from spark_lineage.lineage.model import Dataset
 from spark_lineage.lineage.rule import rule
 from spark_lineage.lineage.sqltext import Edge
+from spark_lineage.lineage.streams import is_idle
 from spark_lineage.plan.node import PlanNode, number
 
 
@@ -107,9 +109,27 @@ def relation(fold: Fold, node: PlanNode) -> State:
 
 @rule("LocalRelation", "OneRowRelation", "EmptyRelation")
 def local_relation(fold: Fold, node: PlanNode) -> State:
-    """Rows that the query's text holds."""
+    """Rows that the query's text holds; or a stream's source that has nothing new."""
+    if is_idle(fold.record, node.ref):
+        return _idle(fold, node)
     columns = {expr_id: Column({}, DERIVED) for expr_id in fold.ids(node.output())}
     return State(columns, {})
+
+
+def _idle(fold: Fold, node: PlanNode) -> State:
+    """What this source gave in an earlier batch is what the stream's state is made of."""
+    ids = fold.ids(node.output())
+    found = fold.memory.recall_source(ids, fold.sources) if fold.memory else None
+    if found is not None:
+        return _remembered(fold, node, ids, found)
+    issue = frozenset({"a source of the stream has nothing new: which one is not in the plan"})
+    return State({i: Column({}, DERIVED, issues=issue) for i in ids}, {}, None, issue)
+
+
+def _remembered(fold: Fold, node: PlanNode, ids: list[int], recalled: Recalled) -> State:
+    fold.leaves[node.ref] = recalled.inputs
+    columns = dict(zip(ids, recalled.columns, strict=True))
+    return State(columns, recalled.rows, ids, recalled.issues)
 
 
 @rule("Range")
@@ -144,9 +164,10 @@ def rdd(fold: Fold, node: PlanNode) -> State:
     rdd_id = number(described.get("id")) if isinstance(described, dict) else None
     recalled = fold.memory.recall(ids, rdd_id, fold.sources) if fold.memory and ids else None
     if recalled is not None:
-        fold.leaves[node.ref] = recalled.inputs
-        columns = dict(zip(ids, recalled.columns, strict=True))
-        return State(columns, recalled.rows, ids, recalled.issues)
+        return _remembered(fold, node, ids, recalled)
+    if isinstance(described, dict) and described.get("inMemory") is True:
+        # As with the rows that stand in a plan: what the program had them from is its own affair.
+        return State({i: Column({}, DERIVED) for i in ids}, {})
     issue = frozenset({"rows come from an RDD: what made them is not known"})
     fold.leaves[node.ref] = fold.naming.rdd(described) if isinstance(described, dict) else []
     return State({i: Column({}, DERIVED, issues=issue) for i in ids}, {}, None, issue)

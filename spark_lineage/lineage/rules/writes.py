@@ -8,6 +8,7 @@ from typing import Any
 from spark_lineage.lineage import evidence
 from spark_lineage.lineage.column import DERIVED, Column, Origin, State
 from spark_lineage.lineage.datasets import Schema
+from spark_lineage.lineage.datasets.kafka import is_kafka
 from spark_lineage.lineage.datasets.lakehouse import is_new_delta
 from spark_lineage.lineage.datasets.paths import absolute
 from spark_lineage.lineage.datasets.subset import partitions
@@ -221,10 +222,7 @@ def save_into_source(fold: Fold, node: PlanNode) -> State:
         return hudi_deletes(fold, node, datasets[0], query_of(fold, node))
     dataset = _in_part(datasets[0] if datasets else None, replaced_by_option(fold, raw))
     state = write(fold, node, dataset, None, None, mode)
-    for target in list(state.outputs):
-        if isinstance(target, Target):
-            target.issues |= issues
-            state.outputs.extend(replace(target, dataset=other) for other in datasets[1:])
+    _to_each(state, datasets[1:], issues)
     if node.text("mode") != _IGNORE or evidence.failed(fold.record):
         return state
     if jdbc:
@@ -329,6 +327,9 @@ def create_as_select_v2(fold: Fold, node: PlanNode) -> State:
 @rule("WriteToDataSourceV2", "WriteToMicroBatchDataSource", "WriteToMicroBatchDataSourceV1")
 def write_to_source(fold: Fold, node: PlanNode) -> State:
     """A V2 sink that is no table, or one of the first streaming API."""
+    told = _topics_of_stream(fold, node)
+    if told is not None:
+        return told
     dataset = None
     relation = node.refs("relation")
     if relation:
@@ -345,7 +346,31 @@ def write_to_source(fold: Fold, node: PlanNode) -> State:
         schema = query_schema(fold, node)
         datasets = fold.naming.saved_by(sink, node.raw("writeOptions"), schema)
         dataset = datasets[0] if datasets else None
+    if dataset is None and isinstance(node.raw("table"), dict):
+        # Spark 3 keeps a sink without a catalog as its table alone.
+        datasets = fold.naming.v2_table(node)
+        dataset = datasets[0] if datasets else None
     return write(fold, node, dataset, None, None, None)
+
+
+def _topics_of_stream(fold: Fold, node: PlanNode) -> State | None:
+    """A stream to Kafka, by its options; None for any other sink."""
+    raw = node.raw("writeOptions")
+    if not is_kafka({key.lower(): value for key, value in fold.record.mapping(raw).items()}):
+        return None
+    topics, issues = topics_of(fold, query_of(fold, node), raw)
+    datasets = fold.naming.saved_by(None, raw, query_schema(fold, node), topics)
+    state = write(fold, node, datasets[0] if datasets else None, None, None, None)
+    return _to_each(state, datasets[1:], issues)
+
+
+def _to_each(state: State, others: list[Dataset], issues: frozenset[str]) -> State:
+    """The same write, of these data sets as well; ``issues``: what is not known of it."""
+    for target in list(state.outputs):
+        if isinstance(target, Target):
+            target.issues |= issues
+            state.outputs.extend(replace(target, dataset=other) for other in others)
+    return state
 
 
 def _is_connector(fold: Fold, sink: Any) -> bool:

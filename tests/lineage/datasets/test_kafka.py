@@ -117,3 +117,48 @@ def test_topics_that_are_written_and_what_a_pattern_found(
     # Which topics a pattern stands for the scan knows.
     found = ended.lineage(lambda: reader(spark, broker.servers, subscribePattern="p.*").collect())
     assert inputs(found) == [(space, "pears"), (space, "plums")]
+
+
+def test_a_stream_between_topics_and_files(
+    connector: Any, ended: Ended, broker: Broker, tmp_path: Path
+) -> None:
+    spark = ended.bench.spark
+    space = f"kafka://{broker.servers}"
+    rows = spark.sql("SELECT 'k' AS key, 'v' AS value").write.format("kafka")
+    rows.option("kafka.bootstrap.servers", broker.servers).option("topic", "news").save()
+
+    def stream(*columns: str, **options: str) -> Any:
+        source = spark.readStream.format("kafka").option("startingOffsets", "earliest")
+        source = source.option("kafka.bootstrap.servers", broker.servers).options(**options)
+        return source.load().selectExpr(*columns)
+
+    def lineage(frame: Any, name: str, into: str, **options: str) -> Lineage:
+        writer = frame.writeStream.format(into).trigger(availableNow=True)
+        writer = writer.option("checkpointLocation", str(tmp_path / f"{name}-ck"))
+        if into == "kafka":
+            writer = writer.option("kafka.bootstrap.servers", broker.servers)
+        else:
+            writer = writer.option("path", str(tmp_path / name))
+
+        def run() -> None:
+            writer.options(**options).start().awaitTermination()
+
+        return ended.lineage(run)
+
+    found = lineage(stream("CAST(value AS STRING) AS v", subscribe="news"), "a", "parquet")
+    assert inputs(found) == [(space, "news")]
+    assert edges(found)[0] == {("v", "TRANSFORMATION", "news.value")}
+    frame = stream("upper(CAST(value AS STRING)) AS value", subscribe="news")
+    found = lineage(frame, "b", "kafka", topic="loud")
+    assert inputs(found) == [(space, "news")]
+    assert outputs(found) == [(space, "loud")]
+    assert edges(found)[0] == {("value", "TRANSFORMATION", "news.value")}
+    frame = stream("'quiet' AS topic", "value", subscribePattern="new.*")
+    found = lineage(frame, "c", "kafka")
+    assert inputs(found) == [(space, "new.*")]
+    assert outputs(found) == [(space, "quiet")]
+    assert edges(found)[0] == {("value", "IDENTITY", "new.*.value")}
+    frame = stream("CAST(key AS STRING) AS topic", "value", subscribe="news")
+    found = lineage(frame, "d", "kafka")
+    assert outputs(found) == [None]
+    assert found.outputs[0].issues == (COMPUTED,)

@@ -41,6 +41,7 @@ final class Capture {
   private final Map<Long, Execution> running = new Bounded<>();
   private final Clients clients = new Clients();
   private final StageOutputs outputs = new StageOutputs(running);
+  private final DeltaWrites deltaWrites;
   private final RddJobs jobs;
   private BusDrops busDrops;
   private final AtomicLong captured = new AtomicLong();
@@ -60,6 +61,7 @@ final class Capture {
     this.settings = settings;
     this.queue = queue;
     this.jobs = new RddJobs(context);
+    this.deltaWrites = new DeltaWrites(context, running);
   }
 
   /** The capture that runs, or ran last, in this class loader; null if there was none. */
@@ -194,6 +196,9 @@ final class Capture {
     execution.name = (String) SparkCompat.unwrap(event.executionName());
     execution.failure = (Throwable) SparkCompat.callOption(event, "executionFailure");
     execution.failureText = SparkCompat.text(event, "errorMessage");
+    if (!execution.failed()) {
+      execution.deltaVersion = deltaWrites.version(execution);
+    }
     record(execution, event.qe(), RecordBuilder.Plans.END);
   }
 
@@ -261,6 +266,7 @@ final class Capture {
   }
 
   void onJobStart(SparkListenerJobStart event) {
+    deltaWrites.jobStarted(event);
     clients.onJobStart(event.properties());
     outputs.jobStarted(event);
     long begin = System.nanoTime();
@@ -276,6 +282,7 @@ final class Capture {
   }
 
   void onJobEnd(SparkListenerJobEnd event) {
+    deltaWrites.jobEnded(event);
     long begin = System.nanoTime();
     JobFacts job = jobs.end(event);
     if (job != null) {
@@ -317,6 +324,7 @@ final class Capture {
         running.clear();
         jobs.clear();
         outputs.clear();
+        deltaWrites.clear();
         Log.warn("spark_lineage is switched off after " + off + "; the job goes on without it");
       }
       Log.debug("spark_lineage: a query was not captured", e);

@@ -2,6 +2,8 @@ package io.sparklineage;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -22,6 +24,9 @@ final class CommitFacts {
       Arrays.asList(
           "numAddedFiles", "numRemovedFiles", "numTargetFilesAdded", "numTargetFilesRemoved",
           "numTargetDeletionVectorsAdded", "numDeletionVectorsAdded");
+  /** Spark's nodes of what a table does by itself, without a write. */
+  private static final List<String> DELETES =
+      Arrays.asList("DeleteFromTableExec", "TruncateTableExec");
   private static final int MOST_SNAPSHOTS = 100_000;
   private static final int MOST_NODES = 64;
 
@@ -46,7 +51,18 @@ final class CommitFacts {
       Object reporter = SparkCompat.field(write, "metricsReporter");
       return reporter != null
           ? SparkCompat.text(SparkCompat.call(reporter, "commitReport"), "snapshotId")
-          : onlySnapshot(node, write, execution, applicationId);
+          : ofRows(node, write, execution, applicationId);
+    }
+    Object batch = SparkCompat.call(node, "batchWrite");
+    Object sink = SparkCompat.call(batch, "writeSupport");
+    if (sink != null && Shape.of(sink).fullName.startsWith(ICEBERG)) {
+      return ofBatch(batch, SparkCompat.field(sink, "this$0"), execution, applicationId);
+    }
+    if (DELETES.contains(Shape.of(node).simpleName)) {
+      return ofFiles(node, execution, applicationId);
+    }
+    if (execution.deltaVersion != null && isDelta(node)) {
+      return execution.deltaVersion.toString();
     }
     Object table = SparkCompat.call(node, "table");
     if (table != null && Shape.of(table).is(DELTA + "catalog.DeltaTableV2")) {
@@ -72,17 +88,81 @@ final class CommitFacts {
     return rows instanceof Long ? (Long) rows : null;
   }
 
-  // Iceberg before it reported commits to Spark's writes.
+  /** Whether a node of a plan, or a logical one of a stream, is a command of Delta's. */
+  private static boolean isDelta(Object node) {
+    Object command = SparkCompat.call(node, "cmd");
+    for (Object part :
+        new Object[] {
+          command,
+          SparkCompat.call(command, "dataSource"),
+          SparkCompat.call(node, "table"),
+          SparkCompat.call(node, "catalog"),
+          SparkCompat.call(node, "sink")
+        }) {
+      if (part != null && Shape.of(part).fullName.startsWith(DELTA)) {
+        return true;
+      }
+    }
+    return false;
+  }
 
-  /**
-   * The only snapshot that this application has made while the execution ran. Its own is among
-   * them, since it has committed rows and the table was refreshed after.
-   */
-  private static String onlySnapshot(
+  // Iceberg where it does not report commits to Spark's writes.
+
+  private static String ofRows(
       Object node, Object write, Execution execution, String applicationId) {
     Long rows = rows(node);
-    Object metadata = metadata(SparkCompat.field(write, "table"));
-    if (rows == null || rows == 0 || execution.endTime == null || metadata == null) {
+    return rows == null || rows == 0
+        ? null
+        : onlySnapshot(
+            SparkCompat.field(write, "table"),
+            Collections.singletonMap("spark.app.id", applicationId),
+            execution);
+  }
+
+  /** Of a delete of whole files: that makes a snapshot, unless it can concern no row. */
+  private static String ofFiles(Object node, Execution execution, String applicationId) {
+    List<Object> conditions =
+        new ArrayList<>(SparkCompat.list(SparkCompat.call(node, "condition")));
+    int whole = conditions.size();
+    for (int i = 0; i < conditions.size(); i++) {
+      String name = SparkCompat.text(conditions.get(i), "name");
+      boolean constant = "ALWAYS_FALSE".equals(name) || "ALWAYS_TRUE".equals(name) && i >= whole;
+      if (constant || i >= MOST_NODES) {
+        return null;
+      }
+      conditions.addAll(SparkCompat.list(SparkCompat.call(conditions.get(i), "children")));
+    }
+    Map<String, String> made = new HashMap<>();
+    made.put("spark.app.id", applicationId);
+    return onlySnapshot(
+        SparkCompat.call(SparkCompat.call(node, "table"), "table"), made, execution);
+  }
+
+  /** Of a stream's batch: Iceberg notes query and batch in the snapshot. */
+  private static String ofBatch(
+      Object batch, Object write, Execution execution, String applicationId) {
+    // A name that is misspelt in Spark.
+    Object number = SparkCompat.field(batch, "eppchId");
+    number = number == null ? SparkCompat.field(batch, "epochId") : number;
+    Object query = SparkCompat.field(write, "queryId");
+    if (number == null || query == null) {
+      return null;
+    }
+    Map<String, String> made = new HashMap<>();
+    made.put("spark.app.id", applicationId);
+    made.put("spark.sql.streaming.queryId", query.toString());
+    made.put("spark.sql.streaming.epochId", number.toString());
+    return onlySnapshot(SparkCompat.field(write, "table"), made, execution);
+  }
+
+  /**
+   * The only snapshot with these properties that was made while the execution ran. Its own is among
+   * them if it has made any, since the table was refreshed after.
+   */
+  private static String onlySnapshot(
+      Object table, Map<String, String> made, Execution execution) {
+    Object metadata = metadata(table);
+    if (execution.endTime == null || metadata == null) {
       return null;
     }
     List<Object> snapshots = SparkCompat.list(SparkCompat.field(metadata, "snapshots"));
@@ -97,7 +177,7 @@ final class CommitFacts {
           && (Long) time >= execution.startTime
           && (Long) time <= execution.endTime
           && summary instanceof Map
-          && applicationId.equals(((Map<?, ?>) summary).get("spark.app.id"))) {
+          && ((Map<?, ?>) summary).entrySet().containsAll(made.entrySet())) {
         if (found != null) {
           return null;
         }

@@ -18,6 +18,7 @@ abstract class Description {
 
   private static final String CATALOG = "org.apache.spark.sql.connector.catalog.";
   private static final String SOURCES = "org.apache.spark.sql.execution.datasources.";
+  private static final String KAFKA = "org.apache.spark.sql.kafka010.";
 
   static {
     // In order: the first that a class has above it is taken.
@@ -65,7 +66,7 @@ abstract class Description {
               writer.write(value, shape, to);
             } catch (Limits.Exceeded e) {
               throw e;
-            } catch (RuntimeException | LinkageError e) {
+            } catch (Exception | LinkageError e) {
               // A connector's object that does not answer: the plan around it stands.
               to.out.setLength(start);
               to.opaque(shape);
@@ -172,6 +173,7 @@ abstract class Description {
       to.field("path", SparkCompat.field(sink, "path"))
           .text("format", formatOf(SparkCompat.field(sink, "fileFormat")));
     }
+    LakehouseFacts.sink(sink, shape, to);
     to.end();
   }
 
@@ -221,6 +223,9 @@ abstract class Description {
     to.begin(shape.simpleName)
         .text("class", shape.fullName)
         .text("version", LakehouseFacts.scanVersion(scan));
+    if (shape.fullName.startsWith(KAFKA)) {
+      to.field("options", SourceFacts.options(scan));
+    }
     LakehouseFacts.scan(scan, shape, to);
     to.end();
   }

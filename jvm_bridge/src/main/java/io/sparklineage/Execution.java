@@ -40,6 +40,17 @@ final class Execution {
   /** The same of rows, with those of the executions inside this one. */
   long rowsInside;
 
+  /** The last job inside it that wrote files for a Delta table, and whether more is to be known. */
+  DeltaWrites.Write deltaWrite;
+
+  boolean deltaWriteUnclear;
+
+  /** The one execution inside it of which jobs were over before they were told of; -1: several. */
+  Long deltaJobMissed;
+
+  /** The version of a Delta table that it has committed, once it has ended; null if not proved. */
+  Long deltaVersion;
+
   Execution(long id) {
     this.id = id;
     this.rootId = id;

@@ -86,8 +86,8 @@ abstract class FieldReader {
     private static Object typeOf(Object child) {
       try {
         return SparkCompat.call(child, "dataType");
-      } catch (RuntimeException e) {
-        // An unresolved child has no type.
+      } catch (Exception e) {
+        // An unresolved child has no type; Scala does not declare what Spark throws then.
         return null;
       }
     }

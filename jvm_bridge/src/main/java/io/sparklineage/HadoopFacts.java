@@ -98,7 +98,7 @@ final class HadoopFacts {
   }
 
   /** What a closure holds, but nulls. */
-  private static List<Object> held(Object closure) {
+  static List<Object> held(Object closure) {
     List<Object> held = new ArrayList<>();
     if (closure == null) {
       return held;

@@ -93,7 +93,7 @@ final class JobFacts {
 
   /** The scheduler's own object of a job that runs; null if it has ended. */
   @SuppressWarnings("unchecked")
-  private static Object active(int id, SparkContext context) {
+  static Object active(int id, SparkContext context) {
     Object jobs = SparkCompat.call(SparkCompat.call(context, "dagScheduler"), "jobIdToActiveJob");
     if (!(jobs instanceof scala.collection.Map)) {
       return null;

@@ -113,6 +113,13 @@ final class LakehouseFacts {
         .text("path", path == null ? null : path.toString());
   }
 
+  /** The further keys of a described sink: Delta's writes to a path, which no catalog may know. */
+  static void sink(Object sink, Shape shape, ValueWriter to) {
+    if (shape.fullName.startsWith(DELTA)) {
+      to.field("path", SparkCompat.field(sink, "path")).text("format", "delta");
+    }
+  }
+
   /** The further keys of a described relation of Delta's own: its change data feed. */
   static void relation(Object relation, Shape shape, ValueWriter to) {
     if (!shape.fullName.startsWith(DELTA)) {

@@ -7,6 +7,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
 import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 
@@ -36,6 +37,9 @@ final class ParsedFacts {
               + "|analyze\\s+table|msck\\s+repair|show\\s+\\w+|desc(?:ribe)?\\s+|explain\\s"
               + "|call\\s+\\S+\\(|optimize\\s+\\S+|copy\\s+into|vacuum\\s).*");
 
+  /** What Spark itself describes an action with: {@code select at Job.scala:12}. */
+  private static final Pattern CALL_SITE = Pattern.compile("\\w+ at \\S+");
+
   private ParsedFacts() {}
 
   /**
@@ -53,22 +57,31 @@ final class ParsedFacts {
         && (called || (description != null && description.startsWith(BY_SQL)))) {
       text = textBelow(analyzed);
     }
-    boolean statement = description != null && STATEMENT.matcher(description).matches();
+    boolean statement =
+        description != null
+            && !CALL_SITE.matcher(description).matches()
+            && STATEMENT.matcher(description).matches();
     return text == null && statement ? description : text;
   }
 
   /**
    * Commands that the analyzer rewrites lose their text on 4.x, the query below them keeps it: the
    * text of the whole statement, unless it came from a view. A relation may be an earlier
-   * statement's: Spark caches them.
+   * statement's: Spark caches them. A subquery may be the body of a SQL function, which was parsed
+   * on its own: it is asked last.
    */
   private static String textBelow(LogicalPlan analyzed) {
     Deque<Object> stack = new ArrayDeque<>();
+    Deque<Object> subqueries = new ArrayDeque<>();
     if (analyzed != null) {
       stack.push(analyzed);
     }
-    for (int looked = 0; !stack.isEmpty() && looked < MOST_BELOW; looked++) {
-      TreeNode<?> node = (TreeNode<?>) stack.pop();
+    for (int looked = 0; looked < MOST_BELOW; looked++) {
+      Deque<Object> next = stack.isEmpty() ? subqueries : stack;
+      if (next.isEmpty()) {
+        return null;
+      }
+      TreeNode<?> node = (TreeNode<?>) next.pop();
       String text = textOf(node);
       String name = Shape.of(node).simpleName;
       boolean cached = name.equals("LogicalRelation");
@@ -80,7 +93,7 @@ final class ParsedFacts {
       if (!name.equals("View")) {
         pushTrees(SparkCompat.children(node), stack, 0);
         for (Object inner : SparkCompat.list(SparkCompat.call(node, "innerChildren"))) {
-          pushTrees(inner, stack, 0);
+          pushTrees(inner, node instanceof Command ? stack : subqueries, 0);
         }
       }
     }

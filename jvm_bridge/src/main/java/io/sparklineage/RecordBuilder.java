@@ -204,7 +204,8 @@ final class RecordBuilder {
   private String scans(PlanEncoder encoder, QueryExecution query, Execution execution) {
     try {
       if (SparkCompat.finished(query, "planning")) {
-        String scans = new ScanFacts(encoder, execution, app.id).json(query.executedPlan());
+        ScanFacts facts = new ScanFacts(encoder, execution, app.id);
+        String scans = facts.json(query.executedPlan(), query.logical());
         encoder.reserve(scans.length());
         return scans;
       }

@@ -42,6 +42,7 @@ final class ScanFacts {
   private final StringBuilder scans = new StringBuilder();
   private final StringBuilder writes = new StringBuilder();
   private int scanCount;
+  private Object root;
 
   ScanFacts(PlanEncoder encoder, Execution execution, String applicationId) {
     this.encoder = encoder;
@@ -49,8 +50,9 @@ final class ScanFacts {
     this.applicationId = applicationId;
   }
 
-  /** The members {@code scans} and {@code writes}. */
-  String json(Object executedPlan) {
+  /** The members {@code scans} and {@code writes}; {@code logical} is the query as it was asked. */
+  String json(Object executedPlan, Object logical) {
+    root = executedPlan;
     Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     Deque<Object> stack = new ArrayDeque<>();
     stack.push(executedPlan);
@@ -59,6 +61,11 @@ final class ScanFacts {
       if (seen.add(node)) {
         visit(node, stack);
       }
+    }
+    if (SparkCompat.call(logical, "sink") != null) {
+      // A stream's sink of the first API, which the executed plan does not hold.
+      root = logical;
+      write(logical, Shape.of(logical));
     }
     return "\"scans\":[" + scans + "],\"writes\":[" + writes + "]";
   }
@@ -90,8 +97,9 @@ final class ScanFacts {
     if (rows != null) {
       metrics.putIfAbsent("numOutputRows", rows);
     }
+    // What is not the root is the command of an earlier execution, whose result is read here.
     String version =
-        execution.endTime == null || execution.failed()
+        node != root || execution.endTime == null || execution.failed()
             ? null
             : CommitFacts.version(node, metrics, execution, applicationId);
     if (metrics.isEmpty() && version == null) {

@@ -27,6 +27,9 @@ final class SourceFacts {
   private static final Set<String> BY_HADOOP =
       new HashSet<>(
           Arrays.asList("HadoopRDD", "NewHadoopRDD", "WholeTextFileRDD", "BinaryFileRDD"));
+  /** Those of rows that the program itself holds, or of none. */
+  private static final Set<String> IN_MEMORY =
+      new HashSet<>(Arrays.asList("ParallelCollectionRDD", "EmptyRDD"));
   private static final int MAX_FILES = 10_000;
   private static final int MAX_RDDS = 2_000;
 
@@ -43,6 +46,10 @@ final class SourceFacts {
   boolean ofPlan;
 
   boolean ofDataset;
+
+  /** Whether all rows are those that the program handed to Spark, as far as RDDs tell. */
+  private boolean inMemory;
+
   private int seenFiles;
 
   private SourceFacts() {}
@@ -59,7 +66,7 @@ final class SourceFacts {
   }
 
   void write(ValueWriter to) {
-    to.field("paths", paths).field("files", files).field("jdbc", jdbc);
+    to.field("paths", paths).field("files", files).field("jdbc", jdbc).field("inMemory", inMemory);
   }
 
   /** What the RDD and those below it read. */
@@ -68,20 +75,30 @@ final class SourceFacts {
     List<Object> rdds = new ArrayList<>();
     Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     rdds.add(rdd);
-    for (int i = 0; i < rdds.size() && i < MAX_RDDS; i++) {
+    boolean handed = rdd != null;
+    for (int i = 0; i < rdds.size(); i++) {
       Object at = rdds.get(i);
+      if (i >= MAX_RDDS) {
+        handed = false;
+        break;
+      }
       if (found.read(at)) {
         continue;
       }
+      boolean leaf = true;
       for (String field : new String[] {"dependencies_", "deps"}) {
         for (Object dependency : SparkCompat.list(SparkCompat.field(at, field))) {
           Object parent = SparkCompat.call(dependency, "rdd");
+          leaf &= parent == null;
           if (parent != null && seen.add(parent)) {
             rdds.add(parent);
           }
         }
       }
+      handed &= !leaf || IN_MEMORY.contains(Shape.of(at).simpleName);
     }
+    // A plan may read what no RDD depends on (the smaller side of a join).
+    found.inMemory = handed && found.isEmpty() && !found.ofPlan && !found.ofDataset;
     return found;
   }
 

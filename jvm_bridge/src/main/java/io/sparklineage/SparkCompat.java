@@ -212,7 +212,7 @@ final class SparkCompat {
       }
       return callStatic(
           "org.apache.spark.sql.connector.catalog.CatalogV2Util", "v2ColumnsToStructType", columns);
-    } catch (RuntimeException e) {
+    } catch (Exception e) {
       return null;
     }
   }

@@ -117,7 +117,7 @@ final class ValueWriter {
       String json;
       try {
         json = SparkCompat.text(type, "json");
-      } catch (RuntimeException e) {
+      } catch (Exception e) {
         // Types that no schema can hold (those of objects, of unresolved things).
         json = Shape.of(type).simpleName;
       }
