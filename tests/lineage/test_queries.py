@@ -238,12 +238,20 @@ def test_the_self_check_fires_where_a_rule_loses_a_column(
 
 
 def test_rows_of_an_unknown_rdd_are_partial(bench: Bench) -> None:
-    rows = bench.spark.sparkContext.parallelize([(1, "x")])
+    rows = bench.spark.range(1).rdd.map(lambda row: (1, "x"))
     frame = bench.spark.createDataFrame(rows, "a INT, b STRING")
     (output,) = bench.lineage(frame).outputs
     assert output.availability is Availability.PARTIAL
     assert "RDD" in output.issues[0]
     assert all(column.direct == () for column in output.columns)
+
+
+def test_rows_that_the_program_hands_over_are_made_of_no_column(bench: Bench) -> None:
+    rows = bench.spark.sparkContext.parallelize([(1, "x")])
+    frame = bench.spark.createDataFrame(rows, "a INT, b STRING")
+    (output,) = bench.lineage(frame).outputs
+    assert output.availability is Availability.AVAILABLE
+    assert [(column.name, column.direct) for column in output.columns] == [("a", ()), ("b", ())]
 
 
 def test_a_statement_and_its_frame_are_told_alike(shop: Bench) -> None:
