@@ -266,7 +266,7 @@ def test_what_is_no_longer_waiting_is_counted_as_delivered(one, delivery, monkey
     monkeypatch.setattr(Spool, "done", done)
     single.start()
     put(single, event(1))
-    assert single.flush(LONG)
+    wait(lambda: seen)
     assert seen == [{"delivered": 1, "refused": 0, "pending": 0}]
 
 
