@@ -21,9 +21,10 @@ SPARK_FIXTURES = {"spark", "spark_session", "jobs", "module_jobs"}
 
 # Packages whose tests share one session, which must not start in two processes at once.
 TOGETHER = ("bridge", "lineage")
-# Each parameter is a job of its own, that any process may run.
-APART = ("faults", "scenarios")
-LONGEST = ("lineage/test_cases.py", "lineage")
+# Packages and modules in which each parameter is a job of its own, that any process may run.
+_VERSIONS = "lakehouse/test_versions.py"
+APART = ("faults", "scenarios", _VERSIONS)
+LONGEST = ("lineage/test_cases.py", "lineage", f"{_VERSIONS}[delta]", f"{_VERSIONS}[iceberg]")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -45,14 +46,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _apart(item: pytest.Item) -> str:
     path = item.path.relative_to(Path(__file__).parent)
-    return _group(item) if path.parts[0] in APART else ""
+    return _group(item) if _is_apart(path) else ""
+
+
+def _is_apart(path: Path) -> bool:
+    return path.parts[0] in APART or str(path) in APART
 
 
 def _group(item: pytest.Item) -> str:
     path = item.path.relative_to(Path(__file__).parent)
     if str(path) != LONGEST[0] and path.parts[0] in TOGETHER:
         return path.parts[0]
-    if path.parts[0] in APART:
+    if _is_apart(path):
         return f"{path}[{item.callspec.id}]" if hasattr(item, "callspec") else str(path)
     return str(path)
 
