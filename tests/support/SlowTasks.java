@@ -11,7 +11,7 @@ import org.apache.spark.api.plugin.SparkPlugin;
  */
 public final class SlowTasks implements SparkPlugin {
 
-  private static final long MILLIS = 100;
+  private static final long MILLIS = 50;
 
   @Override
   public DriverPlugin driverPlugin() {
