@@ -70,9 +70,7 @@ def columns(connection: Connection, datasets: Iterable[int], path: str | None) -
     return sorted(connection.scalars(query))
 
 
-def lineage(
-    connection: Connection, kind: str, one: int, depth: int, hidden: Hidden
-) -> Answer:  # fmt: skip
+def lineage(connection: Connection, kind: str, one: int, depth: int, hidden: Hidden) -> Answer:
     """Data sets and jobs around one of them, both ways; bounded.
 
     ``depth`` counts from job to job, as in Marquez: a job at the end of it has its

@@ -25,9 +25,7 @@ def hidden(connection: Connection) -> Hidden:
     rows = connection.execute(select(_hidden.c.kind, _hidden.c.owner, _hidden.c.time)).all()
     jobs = {row.owner: row.time for row in rows if row.kind == "JOB"}
     names = {row.owner: row.time for row in rows if row.kind == "DATASET"}
-    datasets = {
-        dataset: names[name] for name, dataset in _meant(connection, names).items()
-    }  # fmt: skip
+    datasets = {dataset: names[name] for name, dataset in _meant(connection, names).items()}
     return Hidden(
         _unspoken(marquez_times.of_datasets(connection, datasets), datasets),
         _unspoken(marquez_times.of_jobs(connection, jobs), jobs),

@@ -403,9 +403,7 @@ def events(
 
 
 @router.get("/stats/{what}")
-def stats(
-    request: Request, what: str, period: str = "DAY", timezone: str = "UTC"
-) -> list[Answer]:  # fmt: skip
+def stats(request: Request, what: str, period: str = "DAY", timezone: str = "UTC") -> list[Answer]:
     """Events of each hour of a day or each day of a week; or how many things there were."""
     span = marquez_stats.Span(period, timezone, times.now())
     if what == "lineage-events":

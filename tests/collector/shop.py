@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import httpx
+import pytest
+
+from spark_lineage.collector.server import running
+from tests.collector import postgres
 from tests.collector.build import FACET, Json, dataset, event, lineage, run_id, schema, source
 
 PG, LAKE, JOBS = "postgres://db:5432", "s3://lake", "jobs"
@@ -114,3 +120,18 @@ def events() -> list[Json]:
         rename,
         event(run=23, minute=80, job="mail", inputs=(after,), outputs=("mails",)),
     ]
+
+
+def served(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[httpx.Client]:
+    """A client of a service that has the shop, on the database that the parameter names."""
+    db_url = str(tmp_path_factory.mktemp("shop") / "c.db")
+    if request.param == "postgresql":
+        db_url = request.getfixturevalue("postgres_url")
+    with running(db_url) as url, httpx.Client(base_url=url, trust_env=False, timeout=30) as found:
+        for content in events():
+            assert found.post("/api/v1/lineage", json=content).status_code == 201
+        yield found
+    if request.param == "postgresql":
+        postgres.empty(db_url)

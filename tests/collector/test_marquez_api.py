@@ -14,8 +14,7 @@ import httpx
 import pytest
 
 from spark_lineage.collector import marquez_columns, marquez_graph
-from spark_lineage.collector.server import running
-from tests.collector import postgres, shop
+from tests.collector import shop
 from tests.collector.build import dataset, event, lineage, run_id, schema, source
 
 Get = Callable[..., Any]
@@ -26,15 +25,7 @@ def client(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[httpx.Client]:
     """A client of a service that has the shop, and events of now."""
-    db_url = str(tmp_path_factory.mktemp("api") / "c.db")
-    if request.param == "postgresql":
-        db_url = request.getfixturevalue("postgres_url")
-    with running(db_url) as url, httpx.Client(base_url=url, trust_env=False, timeout=30) as found:
-        for content in shop.events():
-            send(found, content)
-        yield found
-    if request.param == "postgresql":
-        postgres.empty(db_url)
+    yield from shop.served(request, tmp_path_factory)
 
 
 def send(client: httpx.Client, content: Any) -> None:

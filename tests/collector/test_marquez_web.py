@@ -13,8 +13,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from spark_lineage.collector.server import running
-from tests.collector import postgres, shop
+from tests.collector import shop
 from tests.collector.build import run_id
 
 WEB = json.loads((Path(__file__).parent / "fixtures/marquez/web.json").read_text("utf-8"))
@@ -35,15 +34,7 @@ def client(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[httpx.Client]:
     """A client of a service that has the shop."""
-    db_url = str(tmp_path_factory.mktemp("web") / "c.db")
-    if request.param == "postgresql":
-        db_url = request.getfixturevalue("postgres_url")
-    with running(db_url) as url, httpx.Client(base_url=url, trust_env=False, timeout=30) as found:
-        for content in shop.events():
-            assert found.post("/api/v1/lineage", json=content).status_code == 201
-        yield found
-    if request.param == "postgresql":
-        postgres.empty(db_url)
+    yield from shop.served(request, tmp_path_factory)
 
 
 def faults(value: Any, shape: Any, at: str = "$") -> Iterator[str]:
